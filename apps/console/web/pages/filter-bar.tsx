@@ -1,6 +1,7 @@
-import type { ReactNode } from 'react';
+import { useId, useState, type ReactNode } from 'react';
 import { Button, Group, TextInput } from '@mantine/core';
 import { localTime } from '../shell/local-time.ts';
+import classes from './filter-bar.module.css';
 
 interface Field<Name> {
   readonly name: Name;
@@ -22,7 +23,7 @@ export function FilterBar<Name extends string>(props: FilterBarProps<Name>): Rea
   const set = (name: Name, value: string | null): void => onChoose({ [name]: value } as Partial<Record<Name, null>>);
   const names = Object.keys(chosen);
   return (
-    <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+    <FilterBox count={names.length}>
       {children}
       {typed.map(({ name, ...field }) => (
         <TextFilter key={name} {...field} value={chosen[name]} onSet={(value) => set(name, value)} />
@@ -38,7 +39,29 @@ export function FilterBar<Name extends string>(props: FilterBarProps<Name>): Rea
           Clear filters
         </Button>
       )}
-    </Group>
+    </FilterBox>
+  );
+}
+
+/** Filters side by side; on small screens behind a button that says how many are set, so that the list comes first. */
+export function FilterBox({ count, children }: { readonly count: number; readonly children: ReactNode }): ReactNode {
+  const [isOpen, setOpen] = useState(false);
+  const id = useId();
+  return (
+    <div role="search" aria-label="Filters">
+      <Button
+        className={classes['opener'] ?? ''}
+        variant="default"
+        aria-expanded={isOpen}
+        aria-controls={id}
+        onClick={() => setOpen(!isOpen)}
+      >
+        {count === 0 ? 'Filters' : `Filters (${count})`}
+      </Button>
+      <Group id={id} gap="sm" align="flex-end" className={classes['fields'] ?? ''} data-open={isOpen}>
+        {children}
+      </Group>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-import { useEffect, useRef, type ReactNode } from 'react';
+import { useEffect, useRef, type MouseEvent, type ReactNode } from 'react';
 import { Button, Group, LoadingOverlay, Paper, Stack, Table, Text, UnstyledButton } from '@mantine/core';
 import { keepPreviousData, useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { useLocation, useNavigate, useSearchParams } from 'react-router';
@@ -24,6 +24,8 @@ export interface Column<Row> {
   readonly width?: string;
   /** The order that the head of the column asks for first; `-` is descending. The next click turns it round. */
   readonly sort?: string;
+  /** In dense lists: content that has to be read whole, so it takes the lines that it needs. */
+  readonly wraps?: boolean;
 }
 
 interface CursorTableProps<Row> {
@@ -40,7 +42,10 @@ interface CursorTableProps<Row> {
   readonly cursorName?: string;
   /** Refetch interval of the shown page. */
   readonly refetchMs?: number;
-  /** Low rows, for lists that people scan. */
+  /**
+   * One line a row where there is room for columns, as lists that people scan have it; what is cut off is the title of its
+   * cell. Default: true for lists that page.
+   */
   readonly isDense?: boolean;
   /** Search, order, total and export. */
   readonly tools?: ListTools;
@@ -90,7 +95,7 @@ interface BodyProps<Row> extends CursorTableProps<Row> {
 
 /** The rows, or the state in their place. */
 function Body<Row>(props: BodyProps<Row>): ReactNode {
-  const { page, cursor, cursorName, tools, asked, ask } = props;
+  const { page, cursor, cursorName, tools, asked, ask, isDense = true } = props;
   if (page.isError && page.data === undefined) {
     return (
       <Stack gap="xs">
@@ -116,6 +121,7 @@ function Body<Row>(props: BodyProps<Row>): ReactNode {
       ) : (
         <Rows
           {...props}
+          isDense={isDense}
           rows={items}
           {...(tools?.order !== undefined && { order: asked.sort, onOrder: (sort: string) => ask({ sort }) })}
         />
@@ -145,26 +151,32 @@ const NothingFound = ({ words, onClear }: { readonly words: string; readonly onC
   </ListEmpty>
 );
 
+type PlainTableProps<Row> = Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty' | 'isDense'> &
+  Pick<RowsProps<Row>, 'rows' | 'isMarked'>;
+
 /** A short list without pagination (roles, channels of a network), in the same style. */
-export function PlainTable<Row>(
-  props: Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'empty' | 'isDense'> & {
-    readonly rows: readonly Row[];
-  },
-): ReactNode {
-  return (
-    <Paper p={0} className={classes['frame'] ?? ''}>
-      {props.rows.length === 0 ? props.empty : <Rows {...props} />}
-    </Paper>
-  );
-}
+export const PlainTable = <Row,>(props: PlainTableProps<Row>): ReactNode => (
+  <Paper p={0} className={classes['frame'] ?? ''}>
+    {props.rows.length === 0 ? props.empty : <Rows {...props} />}
+  </Paper>
+);
 
 interface RowsProps<Row> extends Pick<CursorTableProps<Row>, 'label' | 'columns' | 'rowKey' | 'isDense'> {
   readonly rows: readonly Row[];
+  /** The rows that stand out. */
+  readonly isMarked?: (row: Row) => boolean;
   readonly order?: string | undefined;
   readonly onOrder?: (sort: string) => void;
 }
 
-function Rows<Row>({ label, columns, rowKey, rows, isDense = false, order, onOrder }: RowsProps<Row>): ReactNode {
+/** The whole text of a cell, on hover, where it is cut off. */
+function showWhole({ currentTarget: cell }: MouseEvent<HTMLTableCellElement>): void {
+  const isCut = [cell, ...cell.querySelectorAll('.wrap')].some((part) => part.scrollWidth > part.clientWidth);
+  cell.title = isCut ? cell.innerText : '';
+}
+
+function Rows<Row>(props: RowsProps<Row>): ReactNode {
+  const { label, columns, rowKey, rows, isMarked, isDense = false, order, onOrder } = props;
   return (
     <Table
       className={classes['table'] ?? ''}
@@ -182,9 +194,17 @@ function Rows<Row>({ label, columns, rowKey, rows, isDense = false, order, onOrd
       </Table.Thead>
       <Table.Tbody>
         {rows.map((row) => (
-          <Table.Tr key={rowKey(row)}>
-            {columns.map(({ title, cell, align = 'left' }) => (
-              <Table.Td key={title} data-title={title} ta={align} className="wrap">
+          <Table.Tr key={rowKey(row)} data-marked={isMarked?.(row) === true || undefined}>
+            {columns.map(({ title, cell, align = 'left', width, wraps }) => (
+              <Table.Td
+                key={title}
+                data-title={title}
+                data-sized={width !== undefined || undefined}
+                data-wraps={wraps}
+                ta={align}
+                className="wrap"
+                {...(isDense && wraps !== true && { onMouseEnter: showWhole })}
+              >
                 {cell(row)}
               </Table.Td>
             ))}
@@ -206,14 +226,19 @@ function Head({ column, order, onOrder }: HeadProps): ReactNode {
   const { title, align = 'left', width, sort } = column;
   if (sort === undefined || onOrder === undefined)
     return (
-      <Table.Th ta={align} w={width}>
+      <Table.Th ta={align} w={width} data-sized={width !== undefined || undefined}>
         {title}
       </Table.Th>
     );
   const shown = order !== undefined && fieldOf(order) === fieldOf(sort) ? order : undefined;
   const direction = shown?.startsWith('-') ? 'descending' : 'ascending';
   return (
-    <Table.Th ta={align} w={width} aria-sort={shown === undefined ? 'none' : direction}>
+    <Table.Th
+      ta={align}
+      w={width}
+      data-sized={width !== undefined || undefined}
+      aria-sort={shown === undefined ? 'none' : direction}
+    >
       <UnstyledButton
         className={classes['sorter'] ?? ''}
         onClick={() => onOrder(shown === undefined ? sort : turned(shown))}

@@ -94,6 +94,81 @@ export function listsStories(stack: () => ConsoleStack): void {
     }, 120_000);
 
     it.each([
+      ['owner', 'register', 'Risk register'],
+      ['owner', 'evidence/list', 'Evidence'],
+      ['owner', 'controls', 'Controls'],
+      ['owner', 'assets', 'Assets'],
+      ['owner', 'policies', 'Policies'],
+      ['owner', 'people', 'People'],
+      ['owner', 'audit', 'Audit'],
+      ['operator', '/cases/live/queue', 'Cases'],
+      ['operator', '/cases/live/subjects', 'Subjects'],
+      ['operator', '/cases/live/venues', 'Venues'],
+      ['operator', '/cases/live/decisions', 'Gate decisions'],
+      ['operator', '/cases/live/gate-keys', 'Gate keys'],
+      ['operator', '/events', 'Events'],
+    ])(
+      'of the %s at %s has one line a row: fifty are two screens',
+      async (role, path, name) => {
+        await stack().visit(role, path.startsWith('/') ? path : page(path), async (window) => {
+          const table = window.getByRole('table', { name, exact: true });
+          await table.getByRole('row').nth(1).waitFor();
+          const heights = await table
+            .locator('tbody tr')
+            .evaluateAll((rows) => rows.map((row) => row.getBoundingClientRect().height));
+          expect(Math.max(...heights)).toBeLessThanOrEqual(36);
+        });
+      },
+      60_000,
+    );
+
+    it('shows the whole of what it cuts off on hover, and cuts nothing off on a small screen', async () => {
+      const title = `${word} ${'of many words '.repeat(9)}`.trim();
+      await post('/risks', { title, category: 'found', inherent: { likelihood: 1, impact: 1 } });
+      await stack().visit('owner', page(`register?q=${encodeURIComponent(title.slice(0, 60))}`), async (window) => {
+        await window.getByText('1 row', { exact: true }).waitFor();
+        const cells = window.getByRole('table', { name: 'Risk register' }).getByRole('cell');
+        await cells.first().hover();
+        expect(await cells.first().getAttribute('title')).toBe(title);
+        await cells.nth(1).hover();
+        expect(await cells.nth(1).getAttribute('title')).toBe('');
+        await window.setViewportSize({ width: 390, height: 900 });
+        const isCut = await cells.first().evaluate((cell) => cell.scrollWidth > cell.clientWidth);
+        expect(isCut).toBe(false);
+        await window.setViewportSize({ width: 1440, height: 900 });
+      });
+    }, 60_000);
+
+    it('comes before its filters on a small screen: they are behind a button that counts them', async () => {
+      await stack().visit('owner', page('register?status=assessed&level=low'), async (window) => {
+        const filters = window.getByRole('search', { name: 'Filters' });
+        await filters.getByRole('combobox', { name: 'Status' }).waitFor();
+        expect(await filters.getByRole('button', { name: /^Filters/ }).count()).toBe(0);
+        await window.setViewportSize({ width: 390, height: 900 });
+        const opener = filters.getByRole('button', { name: 'Filters (2)', exact: true });
+        await opener.waitFor();
+        expect(await opener.getAttribute('aria-expanded')).toBe('false');
+        expect(await filters.getByRole('combobox').count()).toBe(0);
+        await opener.click();
+        await filters.getByRole('button', { name: 'Clear filters' }).click();
+        await filters.getByRole('button', { name: 'Filters', exact: true }).waitFor();
+        expect(queryOf(window.url())).toEqual({});
+        await filters.getByRole('combobox', { name: 'Status' }).click();
+        await window.getByRole('option', { name: 'Accepted' }).click();
+        await filters.getByRole('button', { name: 'Filters (1)', exact: true }).waitFor();
+        expect(await looksOf(window, stack(), 'list-filters')).toEqual([]);
+      });
+      await stack().visit('operator', '/cases/live/policies/demo-1', async (window) => {
+        await window.setViewportSize({ width: 390, height: 900 });
+        const rules = window.getByRole('table', { name: 'Rules' });
+        await rules.waitFor();
+        const { x, width } = (await rules.boundingBox())!;
+        expect(x + width).toBeLessThanOrEqual(390);
+        await window.setViewportSize({ width: 1440, height: 900 });
+      });
+    }, 60_000);
+
+    it.each([
       ['/cases/live/queue', 'Cases'],
       ['/cases/live/subjects', 'Subjects'],
       ['/cases/live/venues', 'Venues'],

@@ -1,7 +1,8 @@
 import { useState, type ReactNode } from 'react';
-import { Button, Group, Paper, Stack, Table, Text } from '@mantine/core';
+import { Button, Group, Paper, Stack, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { useParams } from 'react-router';
+import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
@@ -94,41 +95,24 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
       </Text>
     </Group>
   );
+  const written = rules.rules.map((rule, index) => ({
+    name: String(index + 1),
+    when: conditionInWords(rule.when),
+    ruling: rule,
+  }));
   return (
     <Section title="Rules">
-      <Paper p={0}>
-        <Table.ScrollContainer
-          minWidth={520}
-          type="native"
-          tabIndex={0}
-          role="group"
-          aria-label="Rules, scroll sideways"
-        >
-          <Table aria-label="Rules" verticalSpacing="sm" horizontalSpacing="md">
-            <Table.Thead>
-              <Table.Tr>
-                <Table.Th w={60}>Rule</Table.Th>
-                <Table.Th>If</Table.Th>
-                <Table.Th w={320}>Then</Table.Th>
-              </Table.Tr>
-            </Table.Thead>
-            <Table.Tbody>
-              {rules.rules.map((rule, index) => (
-                <Table.Tr key={JSON.stringify([index, rule])}>
-                  <Table.Td>{index + 1}</Table.Td>
-                  <Table.Td className="wrap">{conditionInWords(rule.when)}</Table.Td>
-                  <Table.Td>{ruling(rule)}</Table.Td>
-                </Table.Tr>
-              ))}
-              <Table.Tr>
-                <Table.Td>–</Table.Td>
-                <Table.Td>Otherwise</Table.Td>
-                <Table.Td>{ruling(rules.default)}</Table.Td>
-              </Table.Tr>
-            </Table.Tbody>
-          </Table>
-        </Table.ScrollContainer>
-      </Paper>
+      <PlainTable
+        label="Rules"
+        rows={[...written, { name: '–', when: 'Otherwise', ruling: rules.default }]}
+        rowKey={({ name }) => name}
+        columns={[
+          { title: 'Rule', width: '4rem', cell: ({ name }) => name },
+          { title: 'If', cell: ({ when }) => when },
+          { title: 'Then', width: '20rem', cell: (rule) => ruling(rule.ruling) },
+        ]}
+        empty={null}
+      />
     </Section>
   );
 }

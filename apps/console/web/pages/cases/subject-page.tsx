@@ -19,12 +19,12 @@ import { ReasonCodes } from './reason-codes.tsx';
 /** One subject: whether they may enter, why, and all changes. */
 export function SubjectPage(): ReactNode {
   const { ref = '' } = useParams<{ ref: string }>();
-  const { to } = useEnvironment();
+  const { may, to } = useEnvironment();
   const found = useRead<Eligibility>(`/subjects/${encodeURIComponent(ref)}`);
   return (
     <Page
       title={ref}
-      above={[{ title: 'Subjects', to: to('subjects') }]}
+      above={may('admin:read') ? [{ title: 'Subjects', to: to('subjects') }] : []}
       actions={found.data !== undefined && <Actions subject={found.data} />}
     >
       {found.isError && <ProblemView error={found.error} onRetry={() => void found.refetch()} />}
@@ -179,6 +179,7 @@ function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
           { title: 'When', width: '13rem', cell: ({ changed_at }) => <Time value={changed_at} /> },
           {
             title: 'Record',
+            wraps: true,
             cell: ({ record }) => (
               <details>
                 <summary>Show</summary>

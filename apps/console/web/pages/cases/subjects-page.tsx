@@ -9,6 +9,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { FilterBox } from '../filter-bar.tsx';
 import { exportOf, type Page as PageOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
@@ -38,7 +39,7 @@ function AllSubjects(): ReactNode {
   const [chosen, choose] = useUrlFilters(['status']);
   return (
     <>
-      <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+      <FilterBox count={Object.keys(chosen).length}>
         <Select
           label="Eligibility"
           clearable
@@ -49,7 +50,7 @@ function AllSubjects(): ReactNode {
           onChange={(status) => choose({ status })}
           clearButtonProps={{ 'aria-label': 'Clear Eligibility' }}
         />
-      </Group>
+      </FilterBox>
       <CursorTable
         isDense
         label="Subjects"
@@ -140,7 +141,7 @@ function UnconfirmedSubjects(): ReactNode {
             width: '8rem',
             cell: (subject) =>
               isOperator && (
-                <Button size="compact-sm" variant="default" onClick={() => setAsked(subject)}>
+                <Button size="compact-xs" variant="default" onClick={() => setAsked(subject)}>
                   Confirm
                 </Button>
               ),

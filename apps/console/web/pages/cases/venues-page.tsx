@@ -45,7 +45,7 @@ export function VenuesPage(): ReactNode {
             width: '8rem',
             cell: (venue) =>
               isOperator && (
-                <Button size="compact-sm" variant="default" onClick={() => setOpen(venue)}>
+                <Button size="compact-xs" variant="default" onClick={() => setOpen(venue)}>
                   Change
                 </Button>
               ),

@@ -10,6 +10,7 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { FilterBox } from '../filter-bar.tsx';
 import { useNetworkName } from '../networks/network-names.ts';
 import { titleOf } from '../networks/refusal-words.ts';
 import { pathOfRefused, RefusedState } from '../networks/refused-table.tsx';
@@ -236,13 +237,15 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
           )}
         </Group>
       </form>
-      <FilterFields filters={filters} onChange={onChange} />
+      <FilterBox count={Object.keys(queryOf(filters)).length}>
+        <FilterFields filters={filters} onChange={onChange} />
+      </FilterBox>
     </Paper>
   );
 }
 
 const FilterFields = ({ filters, onChange }: { filters: Filters; onChange: SetFilters }): ReactNode => (
-  <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm">
+  <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm" w="100%">
     <FilterText label="Network" name="networkId" filters={filters} onChange={onChange} />
     <FilterText label="Channel (network.name)" name="channel" filters={filters} onChange={onChange} />
     <FilterText label="Type" name="type" filters={filters} onChange={onChange} />

@@ -14,7 +14,7 @@ import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { TextFilter } from '../filter-bar.tsx';
+import { FilterBox, TextFilter } from '../filter-bar.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { provableEvent } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
@@ -234,7 +234,7 @@ function Outcomes({
   const query = setOnly({ outcome, deliveryId, from: instantOf(from), to: instantOf(to) });
   return (
     <>
-      <Group gap="sm" align="flex-end">
+      <FilterBox count={Object.keys(query).length}>
         <NativeSelect
           label="Outcome"
           data={[{ value: '', label: 'Any' }, ...Object.keys(TONES)]}
@@ -243,7 +243,7 @@ function Outcomes({
         />
         <TextFilter label="Provider’s id" value={deliveryId} onSet={(id) => onChange({ deliveryId: id })} />
         <PeriodFilter from={from} to={to} onChange={onChange} />
-      </Group>
+      </FilterBox>
       <CursorTable
         label="Deliveries"
         isDense

@@ -11,7 +11,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
-import { TextFilter } from '../filter-bar.tsx';
+import { FilterBox, TextFilter } from '../filter-bar.tsx';
 import { reasonChoices, titleOf, wordsOf } from './refusal-words.ts';
 import { useNetworkName } from './network-names.ts';
 import { useQuery } from '@tanstack/react-query';
@@ -191,7 +191,7 @@ export function RefusedFilterFields({
   const mayExport = useMayAdmin('ingest-gateway', 'admin:change');
   const exported = new URLSearchParams({ format: 'csv', ...queryOf(of, filters) });
   return (
-    <Group gap="sm" align="flex-end">
+    <FilterBox count={Object.keys(queryOf({}, filters)).length}>
       <NativeSelect
         label="Reason"
         data={[{ value: '', label: 'Any' }, ...reasonChoices]}
@@ -220,7 +220,7 @@ export function RefusedFilterFields({
           Export CSV
         </Button>
       )}
-    </Group>
+    </FilterBox>
   );
 }
 

@@ -148,16 +148,17 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
         columns={[
           { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },
           { title: 'Who', width: '14rem', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
-          { title: 'What', width: '13rem', cell: (event) => <What event={event} /> },
+          { title: 'What', width: '13rem', wraps: true, cell: (event) => <What event={event} /> },
           {
             title: 'Which',
+            width: '16rem',
             cell: ({ resource, resourceId }) => (
               <>
                 {kindInWords(resource)} <CodeText value={resourceId} label="the id" short={20} />
               </>
             ),
           },
-          { title: 'Details', cell: ({ detail }) => detailInWords(detail) },
+          { title: 'Details', wraps: true, cell: ({ detail }) => detailInWords(detail) },
           {
             title: 'Request',
             width: '9rem',

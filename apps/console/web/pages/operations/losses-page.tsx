@@ -31,6 +31,7 @@ const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly
   >
     <CursorTable
       label="Losses"
+      isDense={false}
       queryKey={['ledger', surface, 'losses']}
       load={(cursor, signal) =>
         dataOf(

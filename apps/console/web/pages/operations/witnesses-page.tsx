@@ -129,6 +129,7 @@ const Channels = ({ surface, policies }: ChannelsProps): ReactNode => (
       { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
       {
         title: 'Witnesses',
+        wraps: true,
         cell: ({ channel }) => <CosignedBy surface={surface} channel={channel} policy={policyFor(policies, channel)} />,
       },
     ]}

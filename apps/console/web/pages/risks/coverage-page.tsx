@@ -8,6 +8,7 @@ import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-stat
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
+import { FilterBox } from '../filter-bar.tsx';
 import { useOrganization } from './organization.tsx';
 import { valuesOf } from './record-schemas.ts';
 import { Status } from './record-values.tsx';
@@ -44,7 +45,7 @@ export function CoveragePage(): ReactNode {
       )}
       {framework !== undefined && (
         <>
-          <Group gap="sm" align="flex-end" role="search" aria-label="Filters">
+          <FilterBox count={chosen.state === undefined ? 0 : 1}>
             <Select
               label="Framework"
               allowDeselect={false}
@@ -63,7 +64,7 @@ export function CoveragePage(): ReactNode {
               onChange={(state) => choose({ state, requirement: null })}
               clearButtonProps={{ 'aria-label': 'Clear State' }}
             />
-          </Group>
+          </FilterBox>
           <Matrix
             key={framework.id}
             frameworkId={framework.id}

@@ -40,7 +40,7 @@ export function RecordFilters({
             label={label}
             clearable
             placeholder="All"
-            w={170}
+            w={150}
             key={name}
             value={chosen[name] ?? null}
             data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
@@ -66,8 +66,8 @@ function TypedFilter({
   const { may } = useOrganization();
   const { label, value, onSet } = input;
   if (name === 'ownerId' && may('member:read'))
-    return <PersonPicker label={label} value={value} onChange={onSet} width={220} placeholder="All" />;
+    return <PersonPicker label={label} value={value} onChange={onSet} width={200} placeholder="All" />;
   if (name === 'worseSince') return <WorseFilter {...input} />;
   if (name === 'controlId') return <RecordPicker kind="controls" label={label} value={value} onChange={onSet} />;
-  return <TextFilter {...input} />;
+  return <TextFilter {...input} width={150} />;
 }

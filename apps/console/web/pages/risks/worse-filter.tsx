@@ -34,7 +34,7 @@ export function WorseFilter({ label, value, onSet }: WorseFilterProps): ReactNod
         label={label}
         clearable
         placeholder="All"
-        w={230}
+        w={200}
         value={isDate ? DATE : (period ?? null)}
         data={[...PERIODS.map((one) => ({ value: one, label: NAMES[one] })), { value: DATE, label: 'A date' }]}
         onChange={(chosen) => {
