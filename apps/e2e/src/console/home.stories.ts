@@ -99,13 +99,60 @@ export function homeStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
+    it('says of which rows its numbers are to those who do not see all, once', async () => {
+      const words = /^.*Numbers are of the rows that you may see:/;
+      const register = `/risks/${stack().dev.demo.orgId}/register`;
+      const told: readonly (readonly [role: string, path: string, times: number])[] = [
+        ['auditor', '/home', 1],
+        ['viewer', '/home', 1],
+        ['auditor', register, 1],
+        ['auditor', register.replace('register', 'evidence'), 1],
+        ['auditor', register.replace('register', 'heat-map'), 1],
+        ['auditor', register.replace('register', 'controls'), 0],
+        ['owner', '/home', 0],
+        ['owner', register, 0],
+      ];
+      for (const [role, path, times] of told)
+        await stack().visit(role, path, async (page) => {
+          await page.getByRole('heading', { level: 1 }).waitFor();
+          await page.waitForLoadState('networkidle');
+          expect([role, path, await page.getByText(words).count()]).toEqual([role, path, times]);
+        });
+      // A sensitive risk of another is counted for one and not for the other.
+      const { url } = stack().dev.surfaces['risk-partner']!;
+      const totalFor = async (role: string) => {
+        const headers = { authorization: `Bearer ${stack().dev.demo.keys[role]!}` };
+        return Number((await fetch(`${url}/api/risks?limit=1`, { headers })).headers.get('X-Total-Count'));
+      };
+      expect(await totalFor('auditor')).toBeLessThan(await totalFor('owner'));
+    }, 60_000);
+
+    it('draws no chart of a single month, and says since when there are numbers', async () => {
+      await stack().visit('owner', '/home', async (page) => {
+        const coverage = page.getByRole('region', { name: 'Coverage by framework' });
+        await coverage
+          .getByText(/^Counted since [A-Z][a-z]+ \d{4}; one month so far/)
+          .first()
+          .waitFor();
+        expect(await coverage.getByRole('figure').count()).toBe(0);
+        await coverage
+          .getByText(/^\d+ of \d+ covered now$/)
+          .first()
+          .waitFor();
+      });
+    }, 60_000);
+
     it('draws the coverage of each framework over twelve months, of what the surface counts', async () => {
       const { url } = stack().dev.surfaces['risk-partner']!;
       const { json } = await askedBy(stack().dev.demo.keys['owner']!, `${url}/api/trends`);
       const { frameworks } = json as { frameworks: { name: string; months: Record<string, number>[] }[] };
       const { name, months } = frameworks[0]!;
+      // As it was counted a month ago: the demo begins now.
+      months.at(-2)!['gap'] = 3;
       for (const role of ['owner', 'risk_manager'])
-        await stack().visit(role, '/home', async (page) => {
+        await stack().visit(role, '/verify', async (page) => {
+          await page.route('**/api/trends', (route) => route.fulfill({ json }));
+          await page.goto('/home');
           const table = page.getByRole('table', { name: `Coverage of ${name} over twelve months` });
           await table.waitFor({ state: 'attached' });
           expect(await table.getByRole('row').count()).toBe(13);

@@ -9,8 +9,9 @@ import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ChangedRecord, changeInWords } from '../risks/audited-change.tsx';
-import { useOrganization } from '../risks/organization.tsx';
-import { CoverageByFramework, Figures, FirstEvidence, useEvidenceStates } from './home-cards.tsx';
+import { useCountedIntro, useOrganization } from '../risks/organization.tsx';
+import { Figures } from './figures.tsx';
+import { CoverageByFramework, FirstEvidence, useEvidenceStates } from './home-cards.tsx';
 
 const SHOWN = 10;
 
@@ -18,9 +19,10 @@ const SHOWN = 10;
 export function AuditorHome(): ReactNode {
   const { me, to } = useOrganization();
   const count = useEvidenceStates();
+  const intro = useCountedIntro('Search first; then coverage, changes, and what is not proved yet.');
   const since = useLastVisit(`${me.orgId} ${me.personId}`);
   return (
-    <Page title="Audit" intro="Search first; then coverage, changes, and what is not proved yet.">
+    <Page title="Audit" intro={intro}>
       <Search />
       <Figures
         figures={[

@@ -48,7 +48,7 @@ export function Bars({ label, bars }: BarsProps): ReactNode {
   );
 }
 
-interface ColumnsProps {
+export interface ColumnsProps {
   readonly label: string;
   /** What each part of a column is. */
   readonly parts: readonly { readonly name: string; readonly tone: Tone }[];

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Anchor, Group, Paper, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
+import { Anchor, Group, Paper, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { dataOf } from '../../shell/console-fetch.ts';
@@ -8,47 +8,18 @@ import { formatNumber, formatUtcMonth } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import { totalInWords, type Total } from '../../shell/total.ts';
+import type { Total } from '../../shell/total.ts';
 import { useOrganization } from '../risks/organization.tsx';
 import { KINDS } from '../risks/record-kinds.ts';
 import { beginOf } from '../risks/periods.ts';
 import { Score, ScoreMove, Status } from '../risks/record-values.tsx';
 import { listRecords, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
-import { Bars, Columns, type Tone } from './bars.tsx';
+import { Bars, Columns, type ColumnsProps } from './bars.tsx';
 
 const SHOWN = '6';
 
 type Query = Readonly<Record<string, string | undefined>>;
-
-interface FiguresProps {
-  readonly figures: readonly {
-    readonly label: string;
-    readonly value: Total | undefined;
-    readonly to: string;
-    readonly tone?: Tone;
-  }[];
-}
-
-/** Numbers that lead to the list that they count. */
-export const Figures = ({ figures }: FiguresProps): ReactNode => (
-  <SimpleGrid cols={{ base: 2, sm: 3, lg: Math.max(3, Math.min(6, figures.length)) }} spacing="sm">
-    {figures.map(({ label, value, to, tone = 'plain' }) => (
-      <Paper key={label} p="sm">
-        <UnstyledButton component={Link} to={to} w="100%">
-          <Text size="sm" c="dimmed">
-            {label}
-          </Text>
-          <Text fw={700} fz={24} {...(value !== undefined && value !== 0 && tone !== 'plain' && { c: colorOf(tone) })}>
-            {value === undefined ? '–' : totalInWords(value)}
-          </Text>
-        </UnstyledButton>
-      </Paper>
-    ))}
-  </SimpleGrid>
-);
-
-const colorOf = (tone: Tone): string => `var(--console-${tone === 'plain' ? 'good' : tone})`;
 
 interface RecordTableProps<K extends 'risks' | 'evidence'> {
   readonly kind: K;
@@ -235,7 +206,7 @@ export function RisksOverTime(): ReactNode {
       <Unread read={trends} rows={4} />
       {now !== undefined && (
         <Paper>
-          <Columns
+          <Months
             label="Open risks by rating over twelve months"
             parts={[
               { name: 'Low', tone: 'good' },
@@ -243,7 +214,7 @@ export function RisksOverTime(): ReactNode {
               { name: 'High and critical', tone: 'bad' },
             ]}
             columns={months.map(({ month, low, medium, high, critical }) => ({
-              name: nameOf(month),
+              month,
               values: [low, medium, high + critical],
             }))}
           />
@@ -308,7 +279,7 @@ function FrameworkCoverage({ framework }: { readonly framework: RiskSchemas['Fra
           {formatNumber(covered)} of {formatNumber(covered + partial + gap)} covered now
         </Text>
       </Group>
-      <Columns
+      <Months
         label={`Coverage of ${name} over twelve months`}
         low
         parts={[
@@ -316,8 +287,31 @@ function FrameworkCoverage({ framework }: { readonly framework: RiskSchemas['Fra
           { name: 'Partial', tone: 'wait' },
           { name: 'Gap', tone: 'bad' },
         ]}
-        columns={months.map((one) => ({ name: nameOf(one.month), values: [one.covered, one.partial, one.gap] }))}
+        columns={months.map(({ month, ...counts }) => ({
+          month,
+          values: [counts.covered, counts.partial, counts.gap],
+        }))}
       />
     </Stack>
+  );
+}
+
+type MonthsProps = Pick<ColumnsProps, 'label' | 'parts' | 'low'> & {
+  readonly columns: readonly { readonly month: string; readonly values: readonly number[] }[];
+};
+
+/** The months from the first with anything to count; of a single one there is nothing to draw yet. */
+function Months({ columns, ...chart }: MonthsProps): ReactNode {
+  const first = columns.findIndex(({ values }) => values.some((value) => value > 0));
+  const begun = first === -1 ? [] : columns.slice(first);
+  if (begun.length > 1)
+    return <Columns {...chart} columns={columns.map(({ month, values }) => ({ name: nameOf(month), values }))} />;
+  const [only] = begun;
+  return (
+    <Text size="sm" c="dimmed">
+      {only === undefined
+        ? 'Nothing is counted yet: a chart begins with the first month.'
+        : `Counted since ${nameOf(only.month)}; one month so far, and a chart from the second on.`}
+    </Text>
   );
 }

@@ -1,13 +1,13 @@
 import { useState, type ReactNode } from 'react';
 import { SegmentedControl, SimpleGrid, Stack } from '@mantine/core';
 import { Page } from '../../shell/page.tsx';
-import { useOrganization } from '../risks/organization.tsx';
+import { useCountedIntro, useOrganization } from '../risks/organization.tsx';
 import { AuditorHome } from './auditor-home.tsx';
 import { ContributorHome } from './contributor-home.tsx';
+import { Figures } from './figures.tsx';
 import {
   AcceptanceList,
   CoverageByFramework,
-  Figures,
   FirstEvidence,
   RiskList,
   RisksOverTime,
@@ -83,7 +83,7 @@ function RiskChanges(): ReactNode {
 
 /** Of a viewer: how things stand, of the rows that they may see. */
 const ViewerHome = (): ReactNode => (
-  <Page title="Risks and evidence" intro="Of the rows that you may see.">
+  <Page title="Risks and evidence" intro={useCountedIntro('How things stand.')}>
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
       <CoverageByFramework />
       <RisksOverTime />

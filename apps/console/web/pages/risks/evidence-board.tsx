@@ -7,7 +7,7 @@ import { ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-rules.ts';
-import { useOrganization, usePersonName } from './organization.tsx';
+import { useCountedIntro, useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
 import { listRecords } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -21,6 +21,7 @@ const MORE = '20';
 /** Evidence by state, and who has to act; states without an action are collapsed. */
 export function EvidenceBoard(): ReactNode {
   const { id: orgId, client, may, to } = useOrganization();
+  const intro = useCountedIntro('Each column says who has to act. Open a card to act.');
   const [isWhole, setWhole] = useState(false);
   const board = useQuery({
     queryKey: ['risks', orgId, 'evidence', 'board'],
@@ -31,7 +32,7 @@ export function EvidenceBoard(): ReactNode {
   return (
     <Page
       title="Evidence"
-      intro="Each column says who has to act. Open a card to act."
+      intro={intro}
       actions={
         <>
           <Button component={Link} to={to('evidence/list')} variant="default">

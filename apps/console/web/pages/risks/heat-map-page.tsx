@@ -6,7 +6,7 @@ import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { useOrganization } from './organization.tsx';
+import { useCountedIntro, useOrganization } from './organization.tsx';
 import { Score, Status } from './record-values.tsx';
 import { sift, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
@@ -36,11 +36,9 @@ export function HeatMapPage(): ReactNode {
     queryFn: () => dataOf(client.GET('/api/heat-map')),
   });
   const [, likelihood, impact] = CELL_FORM.exec(chosen.cell ?? '') ?? [];
+  const intro = useCountedIntro('Open risks by likelihood and impact: without closed and archived ones.');
   return (
-    <Page
-      title="Heat map"
-      intro="Risks by likelihood and impact. Closed and archived risks are left out, and those you may not see."
-    >
+    <Page title="Heat map" intro={intro}>
       <Group gap="sm">
         <SegmentedControl
           aria-label="Which rating"

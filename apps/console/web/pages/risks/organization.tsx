@@ -9,6 +9,7 @@ import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { rowsSeen } from './rows-seen.ts';
 
 type Me = MemberRights & {
   readonly orgId: string;
@@ -132,6 +133,12 @@ function NotTheirs({ organizations }: { readonly organizations: Me['organization
       </ListEmpty>
     </Page>
   );
+}
+
+/** The introduction of a page with numbers: says once of which rows they are, to those who do not see all. */
+export function useCountedIntro(intro: string): string {
+  const { me } = useOrganization();
+  return [intro, rowsSeen(me.scope)].join(' ').trim();
 }
 
 /** Maximum number of people to load for names; others are shown by id. */

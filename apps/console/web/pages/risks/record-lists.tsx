@@ -6,7 +6,7 @@ import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { useOrganization, usePersonName } from './organization.tsx';
+import { useCountedIntro, useOrganization, usePersonName } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import { RecordFilters, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
@@ -23,6 +23,9 @@ const SEARCHED: Readonly<Record<Kind, string>> = {
   policies: 'id or title',
 };
 
+/** Rows that everybody in the organisation sees, who may read them at all. */
+const ALL_SEEN: ReadonlySet<Kind> = new Set(['controls', 'policies']);
+
 interface ListProps<K extends Kind> {
   readonly kind: K;
   readonly title: string;
@@ -38,10 +41,11 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
   const [chosen, choose] = useUrlFilters(filters.map(({ name }) => name));
   const { one, page, resource } = KINDS[kind];
   const isFiltered = Object.keys(chosen).length > 0;
+  const counted = useCountedIntro(intro);
   return (
     <Page
       title={title}
-      intro={intro}
+      intro={ALL_SEEN.has(kind) ? intro : counted}
       actions={
         <>
           {actions}
@@ -164,7 +168,7 @@ export function RegisterPage(): ReactNode {
       title="Risk register"
       intro={
         worseSince === undefined
-          ? 'The risks of the organisation that you may see.'
+          ? 'The risks of the organisation.'
           : 'Risks that are rated higher now than they were then, without those made since.'
       }
       filters={[
