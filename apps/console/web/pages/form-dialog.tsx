@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react';
+import { useLayoutEffect, useState, type ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useMediaQuery } from '@mantine/hooks';
 import { ProblemView } from '../shell/problem-view.tsx';
@@ -24,6 +24,17 @@ interface FormDialogProps {
   readonly children: ReactNode;
 }
 
+/** What had the focus before gets it back. Mantine does that for dialogs that close, and ours are taken away. */
+function useFocusBack(): void {
+  const [before] = useState(() => document.activeElement);
+  useLayoutEffect(
+    () => () => {
+      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
+    },
+    [before],
+  );
+}
+
 /** The frame of all form dialogs. */
 export function FormDialog({
   title,
@@ -38,6 +49,7 @@ export function FormDialog({
   onClose,
   children,
 }: FormDialogProps): ReactNode {
+  useFocusBack();
   const isSmall = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   return (
     <Modal
