@@ -1,10 +1,11 @@
 import { useState, type ReactNode } from 'react';
-import { MultiSelect, TextInput } from '@mantine/core';
+import { TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import { getJson, sendJson } from '../../shell/console-fetch.ts';
 import { Page } from '../../shell/page.tsx';
 import { usePublicUrl } from '../../shell/session.ts';
+import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
 import { useRotationTerms } from '../rotation-terms.tsx';
@@ -123,7 +124,7 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Mi
         data-autofocus
         onChange={(event) => setLabel(event.currentTarget.value)}
       />
-      <MultiSelect label="Scopes" data={SCOPES} value={scopes} onChange={setScopes} required />
+      <ClosingMultiSelect label="Scopes" data={SCOPES} value={scopes} onChange={setScopes} required />
       {replaced !== undefined && rotation.fields}
     </FormDialog>
   );

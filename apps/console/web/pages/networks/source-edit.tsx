@@ -1,10 +1,11 @@
 import { useState, type ReactNode } from 'react';
-import { Group, MultiSelect, NumberInput, Select, SimpleGrid, Switch, TagsInput, TextInput } from '@mantine/core';
+import { Group, NumberInput, Select, SimpleGrid, Switch, TagsInput, TextInput } from '@mantine/core';
 import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { dataOf } from '../../shell/console-fetch.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { ingestAdmin } from '../../shell/surfaces.ts';
+import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
 import type { Source } from './source-presets.ts';
@@ -188,7 +189,7 @@ function Bounds({ networkId, draft, set }: PartProps & { readonly networkId: str
   const known = [...new Set([...(network.data?.channels ?? []), ...draft.channels])];
   return (
     <>
-      <MultiSelect
+      <ClosingMultiSelect
         label="Channels"
         description="None: the first of the network."
         data={known}

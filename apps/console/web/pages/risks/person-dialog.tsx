@@ -1,11 +1,13 @@
 import { useState, type ReactNode } from 'react';
-import { Checkbox, MultiSelect, TagsInput } from '@mantine/core';
+import { Checkbox, TagsInput, Text } from '@mantine/core';
 import { useMutation } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { useOrganization } from './organization.tsx';
 import { valuesOf } from './record-schemas.ts';
 import type { Person } from './risk-api.ts';
+import { rowsOfRoles } from './rows-of-roles.ts';
 import { inWords } from './words.ts';
 
 /** What to do about refusals of changes of people, by code. */
@@ -73,31 +75,42 @@ export function RightsFields({
   readonly rights: Rights;
   readonly onChange: (change: Partial<Rights>) => void;
 }): ReactNode {
+  const { decided, allRows, isSensitiveAsked } = rowsOfRoles(roles);
+  const change = (changes: Partial<Rights['scope']>) => onChange({ scope: { ...scope, ...changes } });
   return (
     <>
-      <MultiSelect
+      <ClosingMultiSelect
         label="Roles"
         searchable
         data={ROLES}
         value={[...roles]}
         onChange={(value) => onChange({ roles: value as Person['roles'] })}
       />
-      <Checkbox
-        label="Sees all rows"
-        checked={scope.unrestricted}
-        onChange={(event) => onChange({ scope: { ...scope, unrestricted: event.currentTarget.checked } })}
-      />
-      <TagsInput
-        label="Departments"
-        description="Whose rows are seen besides their own."
-        value={scope.departments}
-        onChange={(departments) => onChange({ scope: { ...scope, departments } })}
-      />
-      <Checkbox
-        label="Sees sensitive rows"
-        checked={scope.canReadSensitive}
-        onChange={(event) => onChange({ scope: { ...scope, canReadSensitive: event.currentTarget.checked } })}
-      />
+      {decided !== undefined && <Text size="sm">{decided}</Text>}
+      {allRows !== undefined && (
+        <Checkbox
+          label="Sees all rows"
+          description={allRows}
+          checked={scope.unrestricted}
+          onChange={(event) => change({ unrestricted: event.currentTarget.checked })}
+        />
+      )}
+      {allRows !== undefined && !scope.unrestricted && (
+        <TagsInput
+          label="Departments"
+          description="Whose rows are seen besides their own."
+          value={scope.departments}
+          onChange={(departments) => change({ departments })}
+        />
+      )}
+      {isSensitiveAsked && (
+        <Checkbox
+          label="Sees sensitive rows"
+          description="Of the rows that they see anyway, those marked as sensitive too. Their own they see in any case."
+          checked={scope.canReadSensitive}
+          onChange={(event) => change({ canReadSensitive: event.currentTarget.checked })}
+        />
+      )}
     </>
   );
 }

@@ -1,8 +1,9 @@
 import { useState, type ReactNode } from 'react';
-import { MultiSelect, Select, type ComboboxItem } from '@mantine/core';
+import { Select, type ComboboxItem } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
 import { dataOf } from '../../shell/console-fetch.ts';
+import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { recordQuery, titleOf } from './record-names.tsx';
 import { listRecords, type Kind } from './risk-api.ts';
@@ -80,7 +81,7 @@ export function RecordsPicker({ kind, value, onChange, ...input }: RecordsPicker
   const { words, onSearchChange, onDropdownOpen, ...asked } = useWords();
   const options = useRecordOptions(kind, asked, value);
   return (
-    <MultiSelect
+    <ClosingMultiSelect
       {...input}
       {...options}
       searchable
@@ -115,7 +116,7 @@ export function RecordPicker({
       searchable
       clearable
       placeholder="All"
-      w={220}
+      w={200}
       onSearchChange={onSearchChange}
       onDropdownOpen={onDropdownOpen}
       filter={asFound}
