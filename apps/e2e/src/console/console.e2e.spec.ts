@@ -18,6 +18,7 @@ import { partsStories } from './parts.stories.ts';
 import { peopleStories } from './people.stories.ts';
 import { proveStories } from './prove.stories.ts';
 import { refusalStories } from './refusals.stories.ts';
+import { reviewerStories } from './reviewer.stories.ts';
 import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { sourcesStories } from './sources.stories.ts';
@@ -41,6 +42,7 @@ const STORIES = [
   worseStories,
   risksStories,
   casesStories,
+  reviewerStories,
   operationsStories,
   listsStories,
   peopleStories,

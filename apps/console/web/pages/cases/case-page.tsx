@@ -3,8 +3,7 @@ import { Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
-import { formatNumber } from '../../shell/formats.ts';
-import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
+import { ListLoading } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
@@ -12,6 +11,8 @@ import { Actor } from '../actor.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { AttachDialog } from './attach-dialog.tsx';
 import { adminPath, type CaseDetail } from './case-api.ts';
+import { CaseAttachments } from './case-attachments.tsx';
+import { CaseOutcome, useFocusOnOutcome } from './case-outcome.tsx';
 import { CasePack } from './case-pack.tsx';
 import { CaseTimeline } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
@@ -27,6 +28,7 @@ export function CasePage(): ReactNode {
   const { id = '' } = useParams<{ id: string }>();
   const { name: environment, to } = useEnvironment();
   const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
+  const focus = useFocusOnOutcome(found.data);
   const above = [{ title: 'Queue', to: to('queue') }];
   if (found.data === undefined)
     return (
@@ -49,9 +51,10 @@ export function CasePage(): ReactNode {
         </>
       }
     >
+      <CaseOutcome found={found.data} focus={focus} />
       <Facts found={found.data} />
-      <DecidePanel key={case_id} found={found.data} />
-      <Attachments found={found.data} />
+      <DecidePanel key={case_id} found={found.data} onDecided={focus.onOutcome} />
+      <CaseAttachments attachments={found.data.attachments} />
       <Decisions found={found.data} />
       <CasePack found={found.data} />
       <CaseTimeline caseId={case_id} />
@@ -66,7 +69,7 @@ const UNDECIDED = ['received', 'in_review'];
 
 function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
   const { isOperator, may, send, reload } = useEnvironment();
-  const [open, setOpen] = useState<'attach' | 'seal' | 'withdraw'>();
+  const [open, setOpen] = useState<'attach' | 'withdraw'>();
   const close = () => setOpen(undefined);
   const dialog = {
     onClose: close,
@@ -91,7 +94,6 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
           )}
         </>
       )}
-      {['decided', 'sealing'].includes(found.status) && <Button onClick={() => setOpen('seal')}>Seal</Button>}
       {open === 'attach' && <AttachDialog {...dialog} path={`${path}/attachments`} />}
       {open === 'withdraw' && (
         <ConfirmDialog
@@ -102,19 +104,6 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
           run={() => send(`${path}/withdraw`)}
         >
           <Text size="sm">It ends without a decision and cannot be taken up again.</Text>
-        </ConfirmDialog>
-      )}
-      {open === 'seal' && (
-        <ConfirmDialog
-          {...dialog}
-          title="Seal this decision?"
-          action="Seal"
-          run={() => send(`${path}/seal`, { policy_version: found.policy_version })}
-        >
-          <Text size="sm">
-            The decision under {found.policy_version} is written to the ledger, once. An approval counts at the gate
-            from then on.
-          </Text>
         </ConfirmDialog>
       )}
     </>
@@ -154,44 +143,6 @@ function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
     </Paper>
   );
 }
-
-const Attachments = ({ found }: { readonly found: CaseDetail }): ReactNode => (
-  <Section title={`Attachments (${found.attachments.length})`}>
-    <PlainTable
-      label="Attachments"
-      rows={found.attachments}
-      rowKey={({ attachment_id }) => attachment_id}
-      columns={[
-        {
-          title: 'Reference',
-          cell: ({ ref, label }) => (
-            <div>
-              <strong>{label ?? ref}</strong>
-              {label != null && (
-                <Text size="xs" c="dimmed">
-                  {ref}
-                </Text>
-              )}
-            </div>
-          ),
-        },
-        { title: 'Kind', width: '9rem', cell: ({ kind }) => (kind === 'vault_ref' ? 'Vault' : 'Upload') },
-        { title: 'Media type', width: '11rem', cell: ({ media_type }) => media_type },
-        { title: 'Bytes', width: '8rem', cell: ({ size_bytes }) => formatNumber(size_bytes) },
-        {
-          title: 'SHA-256',
-          width: '13rem',
-          cell: ({ sha256 }) => <CodeText value={sha256} label="the hash" short={12} />,
-        },
-      ]}
-      empty={
-        <ListEmpty title="Nothing attached" icon="file">
-          References with hashes are attached; the bytes stay where they are.
-        </ListEmpty>
-      }
-    />
-  </Section>
-);
 
 function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
   if (found.decisions.length === 0) return null;

@@ -1,31 +1,26 @@
 import { useState, type ReactNode } from 'react';
-import {
-  Button,
-  Code,
-  Group,
-  Paper,
-  SegmentedControl,
-  Select,
-  Stack,
-  Table,
-  TagsInput,
-  Text,
-  TextInput,
-} from '@mantine/core';
+import { Button, Code, Group, Paper, SegmentedControl, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
 import { useMutation } from '@tanstack/react-query';
+import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling } from './case-api.ts';
+import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling, Says } from './case-api.ts';
 import { RuleSays, State, wordOf } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, useRead } from './environment.tsx';
 
 const DECIDABLE = ['received', 'in_review', 'decided', 'sealed'];
 
+interface PanelProps {
+  readonly found: CaseDetail;
+  /** Told of a decision that ends the review. */
+  readonly onDecided: () => void;
+}
+
 /** Decides a case: shows the result of each rule of a version, then decides by the rules or by a chosen outcome. */
-export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNode {
+export function DecidePanel({ found, onDecided }: PanelProps): ReactNode {
   const policies = useRead<Page<Policy>>('/policies', { limit: '200' });
   const [chosen, setVersion] = useState(found.requested_policy_version);
   if (!DECIDABLE.includes(found.status)) return null;
@@ -57,22 +52,31 @@ export function DecidePanel({ found }: { readonly found: CaseDetail }): ReactNod
               label: status === 'draft' ? `${policy_version} (draft)` : policy_version,
             }))}
           />
-          {policy !== undefined && <Version key={policy.policy_version} caseId={found.case_id} policy={policy} />}
+          {policy !== undefined && (
+            <Version key={policy.policy_version} caseId={found.case_id} policy={policy} onDecided={onDecided} />
+          )}
         </Stack>
       </Paper>
     </Section>
   );
 }
 
+interface VersionProps extends Pick<PanelProps, 'onDecided'> {
+  readonly caseId: string;
+  readonly policy: Policy;
+}
+
 /** The result of a version for the case and, if it may decide, the form to decide. */
-function Version({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
+function Version({ caseId, policy, onDecided }: VersionProps): ReactNode {
   const { may } = useEnvironment();
   return (
     <>
       {policy.rules !== null && <ExplanationView caseId={caseId} policy={policy} />}
       {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
       {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
-      {policy.status === 'active' && may('cases:review') && <DecideForm caseId={caseId} policy={policy} />}
+      {policy.status === 'active' && may('cases:review') && (
+        <DecideForm caseId={caseId} policy={policy} onDecided={onDecided} />
+      )}
     </>
   );
 }
@@ -86,41 +90,28 @@ function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly
   if (explained.data === undefined) return <ListLoading rows={3} />;
   const { rules, default: otherwise, facts, decision, reason_codes, is_uncertain: isUncertain } = explained.data;
   const written = (policy.rules as { rules?: { when: unknown }[] } | null)?.rules ?? [];
+  const rows: readonly RuleRow[] = [
+    ...rules.map((ruling) => ({
+      name: String(ruling.index + 1),
+      when: conditionInWords(written[ruling.index]?.when ?? null),
+      ruling,
+    })),
+    { name: '–', when: 'Otherwise', ruling: otherwise },
+  ];
   return (
     <Stack gap="xs">
       <Text size="sm" component="div">
         The rules say: <State value={decision} /> {reason_codes.join(', ')}
         {isUncertain && ' — a fact is missing, so an approval becomes a referral.'}
       </Text>
-      <Table.ScrollContainer minWidth={560} type="native" tabIndex={0} role="group" aria-label="Rules, scroll sideways">
-        <Table aria-label="Result of each rule" verticalSpacing="xs">
-          <Table.Thead>
-            <Table.Tr>
-              <Table.Th w={50}>Rule</Table.Th>
-              <Table.Th>Condition</Table.Th>
-              <Table.Th w={150}>Says</Table.Th>
-              <Table.Th w={260}>Would decide</Table.Th>
-            </Table.Tr>
-          </Table.Thead>
-          <Table.Tbody>
-            {rules.map((rule) => (
-              <RuleRow
-                key={rule.index}
-                name={String(rule.index + 1)}
-                decides={rule.decides}
-                ruling={rule}
-                says={<RuleSays says={rule.says} />}
-              >
-                {conditionInWords(written[rule.index]?.when ?? null)}
-                {rule.missing.length > 0 && <Text size="xs" c="dimmed">{`missing: ${rule.missing.join(', ')}`}</Text>}
-              </RuleRow>
-            ))}
-            <RuleRow name="–" decides={otherwise.decides} ruling={otherwise} says="">
-              Otherwise
-            </RuleRow>
-          </Table.Tbody>
-        </Table>
-      </Table.ScrollContainer>
+      <PlainTable
+        label="Result of each rule"
+        rows={rows}
+        rowKey={({ name }) => name}
+        isMarked={({ ruling }) => ruling.decides}
+        columns={RULE_COLUMNS}
+        empty={null}
+      />
       <details>
         <summary>
           <Text size="sm" component="span">
@@ -133,36 +124,46 @@ function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly
   );
 }
 
-function RuleRow({
-  name,
-  decides,
-  ruling,
-  says,
-  children,
-}: {
+interface RuleRow {
   readonly name: string;
-  readonly decides: boolean;
-  readonly ruling: Ruling;
-  readonly says: ReactNode;
-  readonly children: ReactNode;
-}): ReactNode {
-  return (
-    <Table.Tr {...(decides && { bg: 'var(--console-good-soft)' })}>
-      <Table.Td>{name}</Table.Td>
-      <Table.Td className="wrap">{children}</Table.Td>
-      <Table.Td>{says}</Table.Td>
-      <Table.Td>
-        <Group gap={6}>
-          <State value={ruling.decision} />
-          <Text size="xs" component="span">
-            {ruling.reason_codes.join(', ')}
-          </Text>
-          {decides && <strong>decides</strong>}
-        </Group>
-      </Table.Td>
-    </Table.Tr>
-  );
+  readonly when: string;
+  readonly ruling: Ruling & {
+    readonly decides: boolean;
+    readonly says?: Says;
+    readonly missing?: readonly string[];
+  };
 }
+
+const RULE_COLUMNS: readonly Column<RuleRow>[] = [
+  { title: 'Rule', width: '4rem', cell: ({ name }) => name },
+  {
+    title: 'Condition',
+    cell: ({ when, ruling: { missing = [] } }) => (
+      <div>
+        {when}
+        {missing.length > 0 && <Text size="xs" c="dimmed">{`missing: ${missing.join(', ')}`}</Text>}
+      </div>
+    ),
+  },
+  {
+    title: 'Says',
+    width: '10rem',
+    cell: ({ ruling: { says } }) => says !== undefined && <RuleSays says={says} />,
+  },
+  {
+    title: 'Would decide',
+    width: '17rem',
+    cell: ({ ruling: { decision, reason_codes, decides } }) => (
+      <Group gap={6}>
+        <State value={decision} />
+        <Text size="xs" component="span">
+          {reason_codes.join(', ')}
+        </Text>
+        {decides && <strong>decides</strong>}
+      </Group>
+    ),
+  },
+];
 
 const CODE_FORM = /^[A-Z][A-Z0-9_]{0,63}$/;
 
@@ -177,7 +178,7 @@ function tell({ decision }: Decided): void {
   );
 }
 
-function DecideForm({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
+function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
   const { send, reload } = useEnvironment();
   const [how, setHow] = useState(policy.rules === null ? 'name' : 'rules');
   const [decision, setDecision] = useState<Outcome | null>(null);
@@ -193,6 +194,7 @@ function DecideForm({ caseId, policy }: { readonly caseId: string; readonly poli
       }),
     onSuccess: (decided) => {
       tell(decided);
+      if (decided.decision !== 'refer') onDecided();
       reload();
     },
   });

@@ -3,28 +3,91 @@ import { Anchor, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { getJson } from '../../shell/console-fetch.ts';
-import { PlainTable } from '../../shell/cursor-table.tsx';
+import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import { adminPath, type ListedCase, type Page as PageOf } from '../cases/case-api.ts';
+import { adminPath, type CaseCounts, type ListedCase, type Page as PageOf } from '../cases/case-api.ts';
 import { State } from '../cases/case-words.tsx';
 import { Decisions } from '../overview/activity-cards.tsx';
+import { Figures } from './figures.tsx';
 
 /** Of each state; the queue has all. */
 const SHOWN = '10';
 const REFRESH_MS = 30_000;
 
-/** The start page of a reviewer: the cases that wait longest. */
+type Status = 'in_review' | 'received' | 'decided';
+
+const toQueue = (status: Status): string => `/cases/live/queue?status=${status}`;
+
+/** The start page of a reviewer: the cases that wait longest, and decisions that are not in the ledger yet. */
 export const ReviewerHome = (): ReactNode => (
   <Page title="Cases to review" intro="The longest waiting first, in the environment live.">
-    <Waiting status="in_review" title="In review" />
-    <Waiting status="received" title="Received" />
+    <Counts />
+    <Waiting status="in_review" title="In review" columns={OPEN_COLUMNS} />
+    <Waiting status="received" title="Received" columns={OPEN_COLUMNS} />
+    <Waiting status="decided" title={TO_BE_SEALED} columns={DECIDED_COLUMNS} />
     <Decisions />
   </Page>
 );
 
-function Waiting({ status, title }: { readonly status: string; readonly title: string }): ReactNode {
+const TO_BE_SEALED = 'Decided, to be sealed';
+
+function Counts(): ReactNode {
+  const counts = useQuery({
+    queryKey: ['cases', 'live', 'home', 'counts'],
+    queryFn: () => getJson<CaseCounts>(adminPath('/case-counts', { environment: 'live' })),
+    refetchInterval: REFRESH_MS,
+  });
+  const of = (status: Status) => counts.data?.states.find((state) => state.status === status)?.count;
+  return (
+    <>
+      {counts.isError && <Unread read={counts} />}
+      <Figures
+        figures={[
+          { label: 'In review', value: of('in_review'), to: toQueue('in_review'), tone: 'wait' },
+          { label: 'Received', value: of('received'), to: toQueue('received'), tone: 'wait' },
+          { label: TO_BE_SEALED, value: of('decided'), to: toQueue('decided'), tone: 'wait' },
+        ]}
+      />
+    </>
+  );
+}
+
+const CASE: Column<ListedCase> = {
+  title: 'Case',
+  cell: ({ case_id, external_ref }) => (
+    <Anchor component={Link} to={`/cases/live/queue/${case_id}`} fw={600} size="sm">
+      {external_ref ?? case_id}
+    </Anchor>
+  ),
+};
+
+const OPEN_COLUMNS: readonly Column<ListedCase>[] = [
+  CASE,
+  { title: 'Status', width: '9rem', cell: (row) => <State value={row.status} /> },
+  { title: 'Waits since', width: '10rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  { title: 'Expires', width: '10rem', cell: ({ expires_at }) => <Time value={expires_at} form="day" /> },
+];
+
+const DECIDED_COLUMNS: readonly Column<ListedCase>[] = [
+  CASE,
+  { title: 'Outcome', width: '9rem', cell: ({ decision }) => decision !== null && <State value={decision} /> },
+  {
+    title: 'Decided',
+    width: '10rem',
+    cell: ({ decided_at }) => decided_at !== null && <Time value={decided_at} form="ago" />,
+  },
+  { title: 'Policy version', width: '10rem', cell: ({ policy_version }) => policy_version },
+];
+
+interface WaitingProps {
+  readonly status: Status;
+  readonly title: string;
+  readonly columns: readonly Column<ListedCase>[];
+}
+
+function Waiting({ status, title, columns }: WaitingProps): ReactNode {
   const waiting = useQuery({
     queryKey: ['cases', 'live', 'home', status],
     queryFn: () =>
@@ -41,25 +104,14 @@ function Waiting({ status, title }: { readonly status: string; readonly title: s
           label={title}
           rows={waiting.data.items}
           rowKey={({ case_id }) => case_id}
-          columns={[
-            {
-              title: 'Case',
-              cell: ({ case_id, external_ref }) => (
-                <Anchor component={Link} to={`/cases/live/queue/${case_id}`} fw={600} size="sm">
-                  {external_ref ?? case_id}
-                </Anchor>
-              ),
-            },
-            { title: 'Status', width: '9rem', cell: (row) => <State value={row.status} /> },
-            { title: 'Waits since', width: '10rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
-            { title: 'Expires', width: '10rem', cell: ({ expires_at }) => <Time value={expires_at} form="day" /> },
-          ]}
+          columns={columns}
+          isDense
           empty={<ListEmpty title="Nothing waits here" icon="check" />}
         />
       )}
       {waiting.data?.nextCursor != null && (
         <Text size="sm">
-          <Anchor component={Link} to={`/cases/live/queue?status=${status}`}>
+          <Anchor component={Link} to={toQueue(status)}>
             All of them
           </Anchor>
         </Text>
