@@ -67,7 +67,7 @@ export class BlockStream {
   async #follow(): Promise<string> {
     const { peers, channel, onBlock } = this.#options;
     try {
-      const picked = peers.pick(this.#tried);
+      const picked = peers.pick({ tried: this.#tried });
       this.#endpoint = picked.endpoint;
       if (this.#tried.size >= peers.count) this.#tried.clear();
       this.#tried.add(picked.endpoint);

@@ -188,7 +188,7 @@ export class ChannelBlocks {
     const { peers, channel } = this.#options;
     const blocks: ChannelBlock[] = [];
     let bytes = 0;
-    const picked = peers.pick(tried);
+    const picked = peers.pick({ tried });
     tried.add(picked.endpoint);
     const events = await picked.gateway.getNetwork(channel).getBlockEvents({ startBlock: BigInt(from) });
     const end = (): void => events.close();
