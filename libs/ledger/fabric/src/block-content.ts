@@ -102,7 +102,7 @@ function eventIn(bytes: Uint8Array): BlockTransaction['event'] {
 }
 
 /** A client may order any bytes. */
-function readable<Value>(read: () => Value | undefined): Value | undefined {
+export function readable<Value>(read: () => Value | undefined): Value | undefined {
   try {
     return read();
   } catch {

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { common, msp, peer } from '@hyperledger/fabric-protos';
-import { contractTransaction } from './block-content.ts';
+import { contractTransaction, readable } from './block-content.ts';
 import type { ContractCall, FabricClient } from './fabric-client.ts';
 import { ContractRefusedError, UnavailableError } from './fabric-errors.ts';
 import { nameOfCode } from './validation-code.ts';
@@ -11,6 +11,7 @@ export interface ChannelTransaction {
   readonly blockNumber: number;
   /** Fabric's name of the validation code: `VALID`, or why it has no effect. */
   readonly code: string;
+  /** Empty texts for bytes that are no identity: such a transaction is not valid. */
   readonly creator: { readonly mspId: string; readonly subject: string };
   /** MSP ids of the peers that endorsed it. */
   readonly endorsers: readonly string[];
@@ -67,15 +68,17 @@ function transactionIn(bytes: Uint8Array, transactionId: string): Content | unde
   const { chaincode, call, writes } = read;
   return {
     transactionId,
-    creator: creatorOf(signature.getCreator_asU8()),
-    endorsers: (endorsed?.getEndorsementsList() ?? []).map((endorsement) =>
-      msp.SerializedIdentity.deserializeBinary(endorsement.getEndorser_asU8()).getMspid(),
+    creator: readable(() => creatorOf(signature.getCreator_asU8())) ?? { mspId: '', subject: '' },
+    endorsers: (endorsed?.getEndorsementsList() ?? []).flatMap(
+      (endorsement) => readable(() => mspIdOf(endorsement.getEndorser_asU8())) ?? [],
     ),
     chaincode,
     function: (call[0]?.toString('utf8') ?? '').slice(0, FUNCTION_MAX_LENGTH),
     writes,
   };
 }
+
+const mspIdOf = (identity: Uint8Array): string => msp.SerializedIdentity.deserializeBinary(identity).getMspid();
 
 function creatorOf(bytes: Uint8Array): Content['creator'] {
   const identity = msp.SerializedIdentity.deserializeBinary(bytes);
