@@ -1,4 +1,5 @@
 import { createHash, generateKeyPairSync, randomUUID, sign } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
@@ -8,6 +9,8 @@ import { looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
 const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/web/verify.html')).href;
+/** A proof and the trust file of its channel, recorded on a real network. */
+const RECORDED = resolve(import.meta.dirname, '../../../../tools/verify/src/fabric/fixtures/recorded.json');
 const TOO_LARGE_BYTES = 50_000_000;
 /** The fields for keys, in the order of the page. */
 const FIELDS = {
@@ -105,6 +108,26 @@ export function verifyStories(stack: () => ConsoleStack): void {
         else await page.screenshot({ path: join(stack().pictures, 'verify-file.png'), fullPage: true });
       });
     }, 240_000);
+
+    it('judges what peers of Fabric signed by a trust file that is dropped beside it, and keeps that', async () => {
+      const recorded = JSON.parse(readFileSync(RECORDED, 'utf8')) as { proof: object; trust: { channel: string } };
+      const [proof, trust] = [JSON.stringify(recorded.proof), JSON.stringify(recorded.trust)];
+      const elsewhere = JSON.stringify({ ...recorded.trust, chaincodes: [] });
+      await open(async (page) => {
+        const fabric = { kind: 'fabric', pins: {} };
+        const { said, meant } = await saidOf(page, [
+          { ...fabric, title: 'both', files: { 'proof.json': proof, 'trust.json': trust }, failed: [] },
+          { ...fabric, title: 'the proof alone, later', files: { 'proof.json': proof }, failed: [] },
+          {
+            ...fabric,
+            title: 'other trust',
+            files: { 'proof.json': proof, 't.json': elsewhere },
+            failed: ['chaincode'],
+          },
+        ]);
+        expect(said).toEqual(meant);
+      });
+    }, 60_000);
 
     it('refuses 50 MB with a message, reports unknown formats, and keeps the page when a file is dropped beside the field', async () => {
       await open(async (page) => {

@@ -44,6 +44,9 @@ export function isFabricProof(value: JsonValue): boolean {
   return kindOf(value) === 'fabric' || (isObject(value) && kindOf(value['proof']) === 'fabric');
 }
 
+/** Whether it is a trust file of a Fabric channel. */
+export const isFabricTrust = (value: JsonValue): boolean => isObject(value) && value['kind'] === 'fabric-trust';
+
 /**
  * Parses `{asset, receipt, proof}` of a ledger peer, or the proof alone. @throws UnreadableError if a member is missing
  * or of another type.

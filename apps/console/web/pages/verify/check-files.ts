@@ -16,6 +16,7 @@ import {
   checkReceipt,
   checkSigned,
   checkpointIn,
+  parseJson,
   policyFrom,
   type Connection,
   type DecisionFile,
@@ -44,6 +45,7 @@ type Kind =
   | 'declaration'
   | 'envelope'
   | 'eligibility'
+  | 'fabric'
   | 'pack'
   | 'delivery'
   | 'signed';
@@ -61,6 +63,7 @@ export type Checked =
     }
   | { readonly kind: 'keys'; readonly name: string; readonly text: string }
   | { readonly kind: 'policy'; readonly name: string; readonly text: string }
+  | { readonly kind: 'trust'; readonly name: string; readonly text: string }
   | { readonly kind: 'unreadable'; readonly name: string; readonly why: string }
   | {
       readonly kind: 'unkeyed';
@@ -90,7 +93,8 @@ export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promi
   const jwks = sorted.findLast((file) => file.is === 'keys')?.jwks ?? pins.jwks;
   const policy = sorted.findLast((file): file is Of<'policy'> => file.is === 'policy')?.text ?? pins.policy;
   const results: Checked[] = [];
-  for (const { name, about, judge } of tasksOf(sorted, { ...pins, jwks, policy })) {
+  const trust = sorted.findLast((file): file is Of<'trust'> => file.is === 'trust')?.text ?? pins.trust;
+  for (const { name, about, judge } of tasksOf(sorted, { ...pins, jwks, policy, trust })) {
     try {
       results.push(await judge());
     } catch (error) {
@@ -118,6 +122,8 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
   return [
     ...of('keys').map(({ name, jwks }) => ready({ kind: 'keys', name, text: jwks })),
     ...of('policy').map(({ name, text }) => policyTask(name, text)),
+    ...of('trust').map(({ name, text }) => trustTask(name, text)),
+    ...of('fabric').map((proof) => fabricTask(proof, pins)),
     ...of('log-proof').map(({ name, text }) => logProofTask(name, text, pins)),
     ...receipts.flatMap(({ file }) => receiptTasks(file, { answer: acknowledged(file), content, declarations }, pins)),
     ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, ANSWER_ALONE)),
@@ -142,6 +148,8 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
 const ANSWER_ALONE = 'An answer proves nothing by itself: drop the proof of one of its records beside it.';
 const RECORD_ALONE =
   'A record proves nothing by itself: drop its proof; or, of a webhook, the delivery beside it, byte by byte as it was sent.';
+const NO_TRUST =
+  'A proof on Fabric is checked with the trust file of its channel: drop it beside the proof, from where you trust it. "npx sealgate fabric trust" makes it.';
 const PATH_ALONE = 'This connects two checkpoints: drop both beside it.';
 const NOT_CONNECTED =
   'These trees have different sizes: drop what connects them beside them, a list of hashes or {"consistencyPath": [...]}. From tiles, "sealgate-verify consistency --tiles" makes it.';
@@ -179,6 +187,26 @@ function task(
 const policyTask = (name: string, text: string): Task => ({
   name,
   judge: () => Promise.resolve(policyFrom(text, name)).then((): Checked => ({ kind: 'policy', name, text })),
+});
+
+/** Loads what parses certificates. An unreadable trust file is reported on its own, too. */
+async function readTrust(name: string, text: string) {
+  const { checkFabric, readTrustFile } = await import('@sealgate/verify/fabric-checks');
+  return { checkFabric, trust: await readTrustFile(name, parseJson(new TextEncoder().encode(text), name)) };
+}
+
+const trustTask = (name: string, text: string): Task => ({
+  name,
+  judge: () => readTrust(name, text).then((): Checked => ({ kind: 'trust', name, text })),
+});
+
+const fabricTask = ({ name, file }: Of<'fabric'>, { trust: text }: Pins): Task => ({
+  name,
+  judge: async () => {
+    if (text === '') throw new UnreadableError(NO_TRUST);
+    const { checkFabric, trust } = await readTrust('the trust file', text);
+    return { kind: 'fabric', name, report: await checkFabric({ file, trust }) };
+  },
 });
 
 /** Like the command `proof`: uses the logs of the policy, unless a key is pinned. */

@@ -21,6 +21,8 @@ export interface Pins {
   readonly jwks: string;
   /** A detached JWS; for an envelope, the header Evidence-Signature. */
   readonly signature: string;
+  /** A trust file of a Fabric channel, which was dropped. */
+  readonly trust: string;
   /** Public keys of senders (`whpk_`), one per line. */
   readonly senderKeys: string;
 }
@@ -35,7 +37,7 @@ export class NoKeyError extends UnreadableError {
   }
 }
 
-export const noPins: Pins = { logKeys: '', policy: '', jwks: '', signature: '', senderKeys: '' };
+export const noPins: Pins = { logKeys: '', policy: '', jwks: '', signature: '', trust: '', senderKeys: '' };
 
 const linesOf = (text: string): string[] =>
   text

@@ -11,6 +11,16 @@ describe('a dropped file', () => {
     expect(sorted('quorum none')).toBe('policy');
   });
 
+  it('is recognised as proof of Fabric or trust file by its kind', () => {
+    const call = { proposal: '', responses: [] };
+    const proof = { v: 1, kind: 'fabric', channel: 'c', chaincode: 'r', view: call };
+    const whole = { ...proof, statement: { transactionId: 't', ...call } };
+    expect(sorted(JSON.stringify(whole))).toBe('fabric');
+    expect(sorted(JSON.stringify({ asset: {}, receipt: {}, proof: whole }))).toBe('fabric');
+    expect(sorted(JSON.stringify({ receipt: {}, proof }))).toBe('unreadable');
+    expect(sorted('{"kind":"fabric-trust"}')).toBe('trust');
+  });
+
   it('is no policy just because of its first word', () => {
     expect(sorted('log in before you answer\n')).toBe('other');
     expect(sorted('a text\nquorum none\n')).toBe('other');

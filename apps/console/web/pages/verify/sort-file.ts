@@ -3,10 +3,13 @@ import type { JsonValue } from '@sealgate/json';
 import {
   UnreadableError,
   eligibilityIn,
+  isFabricProof,
+  isFabricTrust,
   parseJson,
   readConsistencyPath,
   readDecisionFile,
   readDeclarationFile,
+  readFabricProof,
   readPackFile,
   readReceiptFile,
   readWriteAnswer,
@@ -14,6 +17,7 @@ import {
   type Connection,
   type DecisionFile,
   type DeclarationFile,
+  type FabricProofFile,
   type ReceiptFile,
 } from '@sealgate/verify/checks';
 
@@ -38,6 +42,8 @@ export type Sorted = { readonly name: string } & (
   | { readonly is: 'answer'; readonly records: readonly AnsweredRecord[] }
   | { readonly is: 'decision'; readonly file: DecisionFile }
   | { readonly is: 'declaration'; readonly file: DeclarationFile }
+  | { readonly is: 'fabric'; readonly file: FabricProofFile }
+  | { readonly is: 'trust'; readonly text: string }
   | { readonly is: 'envelope'; readonly envelope: PartnerEnvelope }
   | { readonly is: 'eligibility'; readonly document: EligibilityDocument }
   | { readonly is: 'pack'; readonly file: ReturnType<typeof readPackFile> }
@@ -81,6 +87,8 @@ const UNKNOWN =
 /** Throws UnreadableError if a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
   if (isPath(value)) return { is: 'path', name, connection: readConsistencyPath(name, value) };
+  if (isFabricTrust(value)) return { is: 'trust', name, text };
+  if (isFabricProof(value)) return { is: 'fabric', name, file: readFabricProof(name, value) };
   const members = membersOf(value);
   if ('decision' in members && 'following' in members)
     return { is: 'decision', name, file: readDecisionFile(name, value) };

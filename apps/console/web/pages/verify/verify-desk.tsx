@@ -19,12 +19,14 @@ const titles = {
   decision: 'A decision of the gate',
   declaration: 'A declared loss',
   envelope: 'A partner envelope',
+  fabric: 'A record on Fabric and its proof',
   eligibility: 'An eligibility record',
   pack: 'An assessor pack',
   delivery: 'A delivery and its record',
   signed: 'A signed document',
   keys: 'A key set',
   policy: 'A policy of witnesses',
+  trust: 'The trust file of a Fabric channel',
   unreadable: 'Not checked',
   unkeyed: 'Not checked yet',
 } as const;
@@ -89,7 +91,13 @@ function useDesk() {
       const found = [...(await checkFiles(next.files, before)), ...next.refused];
       const keys = found.findLast((one) => one.kind === 'keys');
       const policy = found.findLast((one) => one.kind === 'policy');
-      setPins({ ...before, ...(keys && { jwks: keys.text }), ...(policy && { policy: policy.text }) });
+      const trust = found.findLast((one) => one.kind === 'trust');
+      setPins({
+        ...before,
+        ...(keys && { jwks: keys.text }),
+        ...(policy && { policy: policy.text }),
+        ...(trust && { trust: trust.text }),
+      });
       setResults(found);
     } finally {
       setBusy(false);
@@ -273,6 +281,7 @@ const Result = ({ result, besideReceipt, children }: ResultProps): ReactNode => 
     )}
     {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
     {result.kind === 'policy' && <p>Every checkpoint now needs the cosignatures that it asks for.</p>}
+    {result.kind === 'trust' && <p>Its organisations are trusted now for proofs of records on Fabric.</p>}
     {'report' in result && <Reported result={result} />}
     {'receipt' in result && result.report.verified && besideReceipt?.(result.receipt)}
   </section>
