@@ -225,6 +225,7 @@ export function casesStories(stack: () => ConsoleStack): void {
         await window.getByRole('button', { name: 'New key' }).click();
         await window.getByLabel('Label').fill('Tablet of the Harbour Hall');
         await window.getByRole('button', { name: 'Create key' }).click();
+        await window.getByText('all of live: a key is not bound to a venue, the tablet names its own').waitFor();
         const first = await copied();
         const body = / -d '(.*)'$/.exec(first.line)?.[1] ?? '';
         expect(first.line).toContain(`'${url}/v1/gate/check'`);

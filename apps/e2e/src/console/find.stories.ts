@@ -85,7 +85,9 @@ export function findStories(stack: () => ConsoleStack): void {
         await window.keyboard.press('ArrowUp');
         await window.keyboard.press('Enter');
         await window.waitForURL(/\/register\?q=crowd/);
-        await window.getByText('6 in total').waitFor();
+        const rows = window.getByRole('table', { name: 'Risk register' }).getByRole('row');
+        await rows.nth(6).waitFor();
+        expect(await rows.count()).toBe(7);
       });
     }, 90_000);
 

@@ -4,7 +4,7 @@ import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
-import type { Page } from 'playwright-core';
+import type { Locator, Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
 
@@ -96,8 +96,20 @@ export function proveStories(stack: () => ConsoleStack): void {
         await waiting.getByRole('button', { name: 'published keys' }).waitFor();
         expect(await page.getByText('Not checked', { exact: true }).count()).toBe(0);
         expect(await looksOf(page, stack(), 'verify-link')).toEqual([]);
+        // On a phone all of it is on the first screen, in this order.
+        await page.setViewportSize({ width: 390, height: 844 });
+        const topOf = async (what: Locator) => (await what.boundingBox())?.y ?? Number.NaN;
+        const subject = await topOf(waiting.getByText(/^The file tells of a record of type/));
+        const button = await topOf(waiting.getByRole('button', { name: 'published keys' }));
+        const trusted = page.getByRole('heading', { name: 'What you trust' });
+        expect([subject < button, button < 700, (await topOf(trusted)) > button]).toEqual([true, true, true]);
         await takeKeys(page);
         await page.getByText('Verified.', { exact: true }).waitFor();
+        const verdict = await topOf(page.getByText('Verified.', { exact: true }));
+        expect([verdict < 700, (await topOf(trusted)) > verdict]).toEqual([true, true]);
+        const written = page.getByRole('main').locator('time').first();
+        expect(await written.getAttribute('title')).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/);
+        expect(await written.textContent()).toMatch(/^\d{1,2} \w+ \d{4}, \d\d:\d\d:\d\d$/);
         expect(await page.getByRole('region', { name: 'What was written' }).textContent()).toContain('evidence');
         // The content is not in the link.
         await page.getByText('It is not in this proof.').waitFor();
