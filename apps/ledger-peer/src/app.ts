@@ -66,9 +66,10 @@ export function publicApp(
     guard: peerGuard(guard),
     routes: forClients(publicRoutes(ports)),
   });
+  const { drain: drainApp } = app;
   // Streams of events would otherwise stay open until the drain times out.
   const drain = (): void => {
-    app.drain();
+    drainApp();
     ports.events.streams.close();
   };
   return Object.assign(app, { drain });

@@ -74,7 +74,7 @@ export interface App {
    */
   attachTo(server: Server): void;
   /** From now on every answer closes its connection. */
-  drain(): void;
+  readonly drain: () => void;
 }
 
 /**
