@@ -14,6 +14,7 @@ import type { ChannelTrustPorts } from './domain/channel-trust.ts';
 import type { ReadTransactionPorts } from './domain/read-transaction.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
 import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
+import { adminSubscriptionRoutes, type AdminSubscriptionsPorts } from './routes/admin-subscriptions.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
 import { assetRoutes, type AssetsPorts } from './routes/assets.ts';
 import { descriptionRoutes, type DescriptionsPorts } from './routes/descriptions.ts';
@@ -91,11 +92,13 @@ export function administration(
     ledger,
     mapping,
     trust,
+    subscriptions,
     ...ports
   }: AdminStatePorts & {
     readonly ledger: AdminLedgerPorts | undefined;
     readonly mapping: AdminMappingPorts | undefined;
     readonly trust: ChannelTrustPorts | undefined;
+    readonly subscriptions: AdminSubscriptionsPorts;
   },
 ): App {
   return adminApp({
@@ -106,6 +109,7 @@ export function administration(
       ...(ledger === undefined ? [] : forClients(adminLedgerRoutes(ledger))),
       ...(mapping === undefined ? [] : adminMappingRoutes(mapping)),
       ...(trust === undefined ? [] : adminTrustRoutes(trust)),
+      ...mapRouteOutages(adminSubscriptionRoutes(subscriptions)),
       ...mapRouteOutages(adminStateRoutes(ports)),
     ],
   });

@@ -163,6 +163,7 @@ const CURSOR_MAX_BYTES = 4096;
 function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App {
   const { look, ledger, secretWatch, adminAccess, audit, auditChange } = parts;
   const administered = ledger.administration;
+  const auditOf = (...told: Parameters<typeof auditChange>) => mapOutages(() => auditChange(...told));
   const cursors = cursorCodec({ hasher: config.serverSecrets.derive('peer admin cursors'), now });
   const state = {
     cursors,
@@ -179,17 +180,17 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
     config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, signers: ledger.signers, rules, now } : undefined;
   const { readTrust } = ledger;
   const trust = readTrust === undefined ? undefined : { readTrust, mappings: config.mappings };
-  const contracts = { mapping, trust };
-  if (administered === undefined)
-    return administration(appBase, adminAccess, { ledger: undefined, ...contracts, ...state });
+  const subscriptions = { ...parts.subscriptions, auditChange: auditOf, cursors };
+  const always = { mapping, trust, subscriptions, ...state };
+  if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...always });
   const administering = {
     ledger: administered,
     cursors,
-    auditChange: (...told: Parameters<typeof auditChange>) => mapOutages(() => auditChange(...told)),
+    auditChange: auditOf,
     now,
     newId,
   };
-  return administration(appBase, adminAccess, { ledger: administering, ...contracts, ...state });
+  return administration(appBase, adminAccess, { ledger: administering, ...always });
 }
 
 /**

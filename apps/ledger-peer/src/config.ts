@@ -1,5 +1,6 @@
 import { isLoopback } from '@sealgate/auth';
 import { readFileSync } from 'node:fs';
+import { BlockList } from 'node:net';
 import type { SurfaceChannels } from '@sealgate/ledger-embedded';
 import { parseChannel } from '@sealgate/ledger-port';
 import {
@@ -22,6 +23,7 @@ import {
 import { ConfiguredKeys } from './api-keys.ts';
 import type { Mappings } from './domain/mapping.ts';
 import { MappingError, parseMappings } from './domain/parse-mappings.ts';
+import { parseNetworks } from './data/receiver-address.ts';
 import { parseMetricsAllow } from './metrics-access.ts';
 
 const accessFields = {
@@ -83,6 +85,17 @@ const accessFields = {
   }),
 };
 
+const subscriptionFields = {
+  subscriptionAllowedCidrs: customField({
+    name: 'SUBSCRIPTION_ALLOWED_CIDRS',
+    description:
+      'Networks that are not public and in which receivers of events may be. All other private, loopback, link-local and metadata addresses are refused.',
+    form: 'networks (`10.1.0.0/16`, `fd00::/8`) separated by commas',
+    fallback: { value: new BlockList(), shown: 'none' },
+    parse: parseNetworks,
+  }),
+};
+
 function parsePublicLog(text: string): ReadonlySet<string> {
   const channels = text.split(',').map((name) => name.trim());
   const wrong = channels.find((name) => parseChannel(name) === undefined);
@@ -130,6 +143,7 @@ export const fields = {
   ...ledgerFields,
   ...accessFields,
   ...assetFields,
+  ...subscriptionFields,
 };
 
 type PeerVariables = Config<typeof fields>;

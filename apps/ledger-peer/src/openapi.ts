@@ -4,6 +4,7 @@ import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 import { isOfLog } from './peer-guard.ts';
 import { adminMappingRoutes } from './routes/admin-mapping.ts';
+import { adminSubscriptionRoutes } from './routes/admin-subscriptions.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
 
 const VERSION = '1.0.0';
@@ -45,6 +46,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminLedgerRoutes(noPorts()),
       ...adminMappingRoutes(noPorts()),
       ...adminTrustRoutes(noPorts()),
+      ...mapRouteOutages(adminSubscriptionRoutes(noPorts())),
       ...mapRouteOutages(adminStateRoutes(noPorts())),
     ],
     securityScheme: 'Bearer',

@@ -8,6 +8,8 @@ import { KEEP_CLAIMS_MS } from './data/job-statements.ts';
 import { EventStreams } from './domain/event-streams.ts';
 import { openJobs } from './open-jobs.ts';
 import { openLedger } from './open-ledger.ts';
+import { openSubscriptions } from './open-subscriptions.ts';
+import { sealedSecrets } from './data/subscriptions-store.ts';
 import { eventMetrics, ledgerMetrics } from './peer-metrics.ts';
 import { migrations, SCHEMA } from './peer-migrations.ts';
 
@@ -29,6 +31,7 @@ export const SECRET_USES: readonly SecretUse[] = [
     text: `SELECT split_part(sealed, ':', 1) AS secret_id, count(*) AS rows, max(created_at) AS last_at
              FROM peer.jobs WHERE sealed IS NOT NULL GROUP BY 1`,
   },
+  sealedSecrets,
   { what: 'cursors of lists', keptMs: 86_400_000 },
 ];
 
@@ -90,5 +93,10 @@ export async function openParts(basics: Basics, own: Own) {
   });
   eventMetrics(metrics, eventStreams);
   const secretWatch = surface.watchSecrets(SECRET_USES, { API_KEY_HASHES: config.apiKeys });
-  return { ...surface, ledger, jobs, bodyTurns, eventStreams, secretWatch };
+  const subscriptions = openSubscriptions({
+    ...surface,
+    ...{ config, now, newId, log, metrics, own, secretWatch },
+    source: ledger.events,
+  });
+  return { ...surface, subscriptions, ledger, jobs, bodyTurns, eventStreams, secretWatch };
 }

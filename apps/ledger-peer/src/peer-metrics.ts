@@ -114,3 +114,26 @@ export function eventMetrics(metrics: Metrics, streams: Pick<EventStreams, 'size
   );
   gauge('peer_event_lag_seconds', 'How long it has been behind.', () => streams.lag.seconds);
 }
+
+const SUBSCRIPTION_STATES = ['active', 'failing', 'paused', 'stopped'] as const;
+
+/** Subscriptions of all processes by state, and attempts of this one. */
+export function subscriptionMetrics(
+  metrics: Metrics,
+  counts: () => Readonly<Record<(typeof SUBSCRIPTION_STATES)[number], number>>,
+): { onAttempt(outcome: 'delivered' | 'failed'): void } {
+  metrics.gauge({
+    name: 'peer_subscriptions',
+    help: 'Subscriptions by state; failing: the newest attempt failed; stopped: nothing was acknowledged for 72 hours.',
+    labels: { state: SUBSCRIPTION_STATES },
+    collect(gauge) {
+      for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, counts()[state]);
+    },
+  });
+  const attempts = metrics.counter({
+    name: 'peer_subscription_attempts_total',
+    help: 'Attempts to deliver an event to its receiver.',
+    labels: { outcome: ['delivered', 'failed'] },
+  });
+  return { onAttempt: (outcome) => attempts.inc({ outcome }) };
+}

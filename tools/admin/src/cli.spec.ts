@@ -249,8 +249,10 @@ describe('the help of sealgate', () => {
         // They ask others than the API, or read a file; tested in ledger-export.spec.ts, database.int.spec.ts and
         // fabric.spec.ts.
         if (usage.startsWith('export ') || ['database', 'fabric'].includes(group)) continue;
-        const ofSource = { secrets: [{ id: 'k1' }], status: 200 };
-        const row = group === 'sources' ? ofSource : { status: 'done', report: { ok: true } };
+        const withSecrets = { secrets: [{ id: 'k1' }], status: 200 };
+        const row = ['sources', 'subscriptions'].includes(group)
+          ? withSecrets
+          : { status: 'done', report: { ok: true } };
         const body = { items: [], nextCursor: null, ...row, ...PROVED };
         api.answer(() => ({ body }));
         const { code, err } = await runLine(line, { env, ask: async () => 'yes' });

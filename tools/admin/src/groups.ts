@@ -7,6 +7,7 @@ import { ingestGatewayGroups } from './groups/ingest-gateway.ts';
 import { ledgerGroup } from './groups/ledger.ts';
 import { riskPartnerGroups } from './groups/risk-partner.ts';
 import { secretsGroup } from './groups/secrets.ts';
+import { subscriptionsGroup } from './groups/subscriptions.ts';
 import { type GroupRows, rowCommand } from './row-command.ts';
 
 /** By surface. */
@@ -14,6 +15,7 @@ export const TABLE: readonly GroupRows[] = [
   ...ingestGatewayGroups,
   ledgerGroup,
   fabricGroup,
+  subscriptionsGroup,
   ...caseGateGroups,
   ...riskPartnerGroups,
   ...auditGroups,

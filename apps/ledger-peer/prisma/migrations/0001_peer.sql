@@ -41,6 +41,37 @@ CREATE INDEX jobs_done ON jobs (done_at) WHERE claim IS NULL AND done_at IS NOT 
 CREATE INDEX jobs_done_claimed ON jobs (done_at) WHERE claim IS NOT NULL AND done_at IS NOT NULL;
 CREATE INDEX jobs_unanswered ON jobs (created_at) WHERE NOT promised AND answer_status IS NULL;
 
+-- Receivers of events, each in order. The cursor is after the newest acknowledged event, and moves in this row alone: the
+-- process that has lease_owner until lease_until, by the clock of the database, delivers. version counts changes by
+-- operators, so that a delivery that began before one changes nothing.
+CREATE TABLE subscriptions (
+  subscription_id text        PRIMARY KEY COLLATE "C",
+  url             text        NOT NULL,
+  channel         text        NOT NULL COLLATE "C",
+  types           text[],
+  events          text[],
+  secrets         jsonb       NOT NULL,
+  cursor          text        NOT NULL COLLATE "C",
+  state           text        NOT NULL,
+  failing_since   timestamptz,
+  attempts        integer     NOT NULL DEFAULT 0,
+  problem         text,
+  not_before      timestamptz,
+  delivered_at    timestamptz,
+  version         integer     NOT NULL DEFAULT 1,
+  lease_owner     text,
+  lease_until     timestamptz,
+  folded          text        NOT NULL,
+  created_at      timestamptz NOT NULL,
+  changed_at      timestamptz NOT NULL,
+  -- stopped: an event was not acknowledged for 72 hours.
+  CHECK (state IN ('active', 'paused', 'stopped')),
+  CONSTRAINT subscriptions_times CHECK (
+    least(failing_since, not_before, delivered_at, lease_until, created_at, changed_at) >= '0001-01-01 00:00:00+00'
+    AND greatest(failing_since, not_before, delivered_at, lease_until, created_at, changed_at) < '10000-01-01 00:00:00+00')
+);
+
 -- Down Migration
 
+DROP TABLE subscriptions;
 DROP TABLE jobs;

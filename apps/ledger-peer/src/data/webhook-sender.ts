@@ -1,0 +1,112 @@
+import { createHmac } from 'node:crypto';
+import { request, type RequestOptions } from 'node:https';
+import { hostOf, receiverAddress, type Networks, type Resolve } from './receiver-address.ts';
+
+/** One event for a receiver. */
+export interface Webhook {
+  readonly url: string;
+  /** The same for every attempt: receivers ignore what they have. */
+  readonly id: string;
+  readonly body: string;
+  /** Values of secrets, `whsec_` and base64; each signs. */
+  readonly secrets: readonly string[];
+}
+
+/** Why an attempt failed, from a closed set: what a receiver answers is never shown. */
+export type DeliveryProblem = 'address_refused' | 'no_address' | 'no_answer' | 'redirect' | 'status';
+
+export type SendWebhook = (webhook: Webhook, signal: AbortSignal) => Promise<DeliveryProblem | undefined>;
+
+interface SenderOptions {
+  readonly allowed: Networks;
+  readonly resolve: Resolve;
+  readonly now: () => number;
+  /** Of the whole attempt, the look-up too. */
+  readonly withinMs: number;
+  /** PEM of further authorities; for tests. */
+  readonly ca?: string;
+}
+
+const ANSWER_BYTES = 1024;
+const SECRET_PREFIX = 'whsec_';
+
+/**
+ * Sends webhooks as Standard Webhooks (v1). The name is resolved once and that address is connected to, so that another
+ * answer a moment later changes nothing. Redirects are not followed, proxies of the environment not used, and of the
+ * answer a kilobyte is read and nothing kept. No retry here: the caller holds the cursor.
+ */
+export function webhookSender({ allowed, resolve, now, withinMs, ca }: SenderOptions): SendWebhook {
+  return async (webhook, signal) => {
+    const url = new URL(webhook.url);
+    const ending = AbortSignal.any([signal, AbortSignal.timeout(withinMs)]);
+    let address: string | undefined;
+    try {
+      address = await orAborted(receiverAddress(url, { allowed, resolve }), ending);
+    } catch {
+      return 'no_address';
+    }
+    if (address === undefined) return 'address_refused';
+    const host = hostOf(url);
+    return post(webhook.body, {
+      host: address,
+      port: url.port === '' ? 443 : Number(url.port),
+      path: `${url.pathname}${url.search}`,
+      method: 'POST',
+      // The certificate must be of the name, or of the address if the URL has one.
+      ...(host === address ? {} : { servername: host }),
+      headers: { Host: url.host, ...headersOf(webhook, Math.floor(now() / 1000)) },
+      agent: false,
+      signal: ending,
+      ...(ca === undefined ? {} : { ca }),
+    });
+  };
+}
+
+function headersOf({ id, body, secrets }: Webhook, timestamp: number) {
+  const signatures = secrets.map((secret) => {
+    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
+    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
+  });
+  return {
+    'Content-Type': 'application/json',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'User-Agent': 'Sealgate',
+    'webhook-id': id,
+    'webhook-timestamp': String(timestamp),
+    'webhook-signature': signatures.join(' '),
+  };
+}
+
+function post(body: string, options: RequestOptions): Promise<DeliveryProblem | undefined> {
+  return new Promise((resolve) => {
+    const sent = request(options, (answer) => {
+      const { statusCode = 0 } = answer;
+      let bytes = 0;
+      const end = (): void => {
+        resolve(problemOf(statusCode));
+        answer.destroy();
+      };
+      answer.on('data', (chunk: Buffer) => {
+        bytes += chunk.length;
+        if (bytes > ANSWER_BYTES) end();
+      });
+      answer.on('end', end).on('error', end);
+    });
+    sent.on('error', () => resolve('no_answer'));
+    sent.end(body);
+  });
+}
+
+function problemOf(status: number): DeliveryProblem | undefined {
+  if (status >= 200 && status < 300) return undefined;
+  return status >= 300 && status < 400 ? 'redirect' : 'status';
+}
+
+function orAborted<Value>(promise: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => reject(new Error('The look-up took too long.'));
+    if (signal.aborted) end();
+    signal.addEventListener('abort', end, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', end));
+  });
+}
