@@ -213,7 +213,7 @@ export function listsStories(stack: () => ConsoleStack): void {
     it('of the audit is filtered by who and what', async () => {
       await stack().visit('owner', page('audit'), async (window) => {
         await window.getByRole('table', { name: 'Audit' }).waitFor();
-        await window.getByLabel('Action', { exact: true }).fill('risk.create');
+        await window.getByRole('combobox', { name: 'Action' }).fill('risk.create');
         await window.keyboard.press('Enter');
         await window.waitForURL('**action=risk.create*');
         await window.waitForLoadState('networkidle');

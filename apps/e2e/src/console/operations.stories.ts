@@ -54,11 +54,11 @@ export function operationsStories(stack: () => ConsoleStack): void {
         await page.goto('/operations/audit?action=network.create');
         await page.waitForURL('**/operations/audit?action=network.create&by=ingest-gateway');
         // By words, and by a code that is typed.
-        expect(await page.getByLabel('Action', { exact: true }).inputValue()).toBe('Create network');
-        await page.getByLabel('Action', { exact: true }).fill('revoke k');
+        expect(await page.getByRole('combobox', { name: 'Action' }).inputValue()).toBe('Create network');
+        await page.getByRole('combobox', { name: 'Action' }).fill('revoke k');
         await page.getByRole('option', { name: 'Revoke key' }).click();
         await page.waitForURL(/action=key\.revoke/);
-        await page.getByLabel('Action', { exact: true }).fill('thing.paint');
+        await page.getByRole('combobox', { name: 'Action' }).fill('thing.paint');
         await page.keyboard.press('Enter');
         await page.waitForURL(/action=thing\.paint/);
         await page.getByText('Nothing matches these filters').waitFor();
