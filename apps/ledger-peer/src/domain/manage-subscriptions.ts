@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { AppError } from '@sealgate/errors';
 import type { TableList } from '@sealgate/paging';
-import type { Sql } from '@sealgate/storage';
 import { BEGINNING, invalidCursor, makeEventCursor, readEventCursor } from './event-cursor.ts';
 import { eventScope } from './event-scope.ts';
 import type { EventSource } from './event-source.ts';
@@ -9,8 +8,12 @@ import type { Mappings } from './mapping.ts';
 import { asked } from './read-assets.ts';
 import type { GivenSecret, KeptSecret, NewSubscription, Subscription, SubscriptionChange } from './subscription.ts';
 
-/** Work in the transaction of a change. */
-export type Also = (transaction: Sql) => Promise<void>;
+interface Transaction {
+  query<Row extends object>(statement: { readonly text: string; readonly values?: readonly unknown[] }): Promise<Row[]>;
+}
+
+/** Writes in the transaction of the change: its audit event. */
+export type Also = (transaction: Transaction) => Promise<void>;
 
 export interface SubscriptionStore {
   /** False where there are `MAX_SUBSCRIPTIONS` already. */
