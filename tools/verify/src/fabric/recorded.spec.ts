@@ -25,7 +25,7 @@ const pinned = await readTrustFile('trust.json', trust);
 async function check(change: (recorded: Recorded) => void = () => undefined) {
   const changed = structuredClone(proof);
   change(changed);
-  return checkFabric({ file: readFabricProof('proof.json', changed as never as JsonValue), trust: pinned });
+  return checkFabric({ file: readFabricProof('proof.json', changed as never), trust: pinned });
 }
 
 /** One bit of a byte in base64, at a part of its length. */

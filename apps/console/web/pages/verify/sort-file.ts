@@ -87,8 +87,15 @@ const UNKNOWN =
 /** Throws UnreadableError if a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {
   if (isPath(value)) return { is: 'path', name, connection: readConsistencyPath(name, value) };
+  return knownOfFabric(name, value, text) ?? knownDocument(name, value, text);
+}
+
+function knownOfFabric(name: string, value: JsonValue, text: string): Sorted | undefined {
   if (isFabricTrust(value)) return { is: 'trust', name, text };
-  if (isFabricProof(value)) return { is: 'fabric', name, file: readFabricProof(name, value) };
+  return isFabricProof(value) ? { is: 'fabric', name, file: readFabricProof(name, value) } : undefined;
+}
+
+function knownDocument(name: string, value: JsonValue, text: string): Sorted | undefined {
   const members = membersOf(value);
   if ('decision' in members && 'following' in members)
     return { is: 'decision', name, file: readDecisionFile(name, value) };
