@@ -70,6 +70,17 @@ describe('a webhook', () => {
     expect(() => new Verifier(SECRETS[0]!).verify(`${request!.body} `, headers)).toThrow();
   });
 
+  it('is signed as the example of the standard', async () => {
+    const { requests, port } = await receiver();
+    const secrets = ['whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'];
+    const example = { id: 'msg_p5jXN8AQM9LWM0D4loKWxJek', body: '{"test": 2432232314}', secrets };
+    await sender({ now: () => 1_614_265_330_999 })({ url: `https://localhost:${port}/`, ...example }, NEVER);
+    expect(requests[0]?.headers).toMatchObject({
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    });
+  });
+
   it.each([301, 302, 307, 308])('is not sent on by a redirect: %i', async (status) => {
     const other = await receiver();
     const { port } = await receiver((_request, response) =>

@@ -1,5 +1,5 @@
-import { createHmac } from 'node:crypto';
 import { request, type RequestOptions } from 'node:https';
+import { Webhook as Signer } from 'standardwebhooks';
 import { hostOf, receiverAddress, type Networks, type Resolve } from './receiver-address.ts';
 
 /** One event for a receiver. */
@@ -28,7 +28,6 @@ interface SenderOptions {
 }
 
 const ANSWER_BYTES = 1024;
-const SECRET_PREFIX = 'whsec_';
 
 /**
  * Sends webhooks as Standard Webhooks (v1). The name is resolved once and that address is connected to, so that another
@@ -54,7 +53,7 @@ export function webhookSender({ allowed, resolve, now, withinMs, ca }: SenderOpt
       method: 'POST',
       // The certificate must be of the name, or of the address if the URL has one.
       ...(host === address ? {} : { servername: host }),
-      headers: { Host: url.host, ...headersOf(webhook, Math.floor(now() / 1000)) },
+      headers: { Host: url.host, ...headersOf(webhook, new Date(now())) },
       agent: false,
       signal: ending,
       ...(ca === undefined ? {} : { ca }),
@@ -62,17 +61,14 @@ export function webhookSender({ allowed, resolve, now, withinMs, ca }: SenderOpt
   };
 }
 
-function headersOf({ id, body, secrets }: Webhook, timestamp: number) {
-  const signatures = secrets.map((secret) => {
-    const key = Buffer.from(secret.slice(SECRET_PREFIX.length), 'base64');
-    return `v1,${createHmac('sha256', key).update(`${id}.${timestamp}.${body}`).digest('base64')}`;
-  });
+function headersOf({ id, body, secrets }: Webhook, at: Date) {
+  const signatures = secrets.map((secret) => new Signer(secret).sign(id, at, body));
   return {
     'Content-Type': 'application/json',
     'Content-Length': String(Buffer.byteLength(body)),
     'User-Agent': 'Sealgate',
     'webhook-id': id,
-    'webhook-timestamp': String(timestamp),
+    'webhook-timestamp': String(Math.floor(at.getTime() / 1000)),
     'webhook-signature': signatures.join(' '),
   };
 }
