@@ -100,7 +100,14 @@ const ShownSecret = Type.Object({
 });
 
 /** As the admin API returns it. */
-export const SubscriptionRow = named('Subscription', Type.Object({ ...members, secrets: Type.Array(ShownSecret) }));
+export const SubscriptionRow = named(
+  'Subscription',
+  Type.Object({
+    ...members,
+    paused: Type.Boolean({ description: 'Nothing is sent: an operator paused it, or it was stopped.' }),
+    secrets: Type.Array(ShownSecret),
+  }),
+);
 export type SubscriptionRow = Static<typeof SubscriptionRow>;
 
 /** `generated`: values of new secrets by id, shown once. */
@@ -110,5 +117,6 @@ export function subscriptionRow(subscription: Subscription, generated: ReadonlyM
     return { id, createdAt, ...(value === undefined ? {} : { value }) };
   });
   const { types: its, events: kinds, ...rest } = subscription;
-  return { ...rest, types: its && [...its], events: kinds && [...kinds], secrets: shown };
+  const paused = rest.state !== 'active';
+  return { ...rest, paused, types: its && [...its], events: kinds && [...kinds], secrets: shown };
 }
