@@ -234,7 +234,7 @@ describe('a misconfigured peer', () => {
     ]);
     for (let time = 0; time < 3; time += 1) await client.submit(write(randomUUID()));
     const told = problems.filter((text) => text.startsWith('misconfigured'));
-    expect(told).toEqual([expect.stringContaining(`${endpoint} main/records: not_a_gateway: `)]);
+    expect(told).toEqual([expect.stringContaining(`${endpoint} main/records as default: not_a_gateway: `)]);
     expect(told[0]).toMatch(/does not implement/);
   });
 
