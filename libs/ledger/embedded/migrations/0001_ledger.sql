@@ -1318,7 +1318,7 @@ $$;
 -- Looks each tile up by its primary key, regardless of table statistics.
 CREATE FUNCTION tiles(of_log text, at_levels smallint[], at_tiles bigint[]) RETURNS TABLE (ordinal bigint, hashes bytea)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off
-  SET plan_cache_mode = force_generic_plan AS $$
+  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
   SELECT w.ordinal, t.hashes
     FROM logs l
     CROSS JOIN unnest(at_levels, at_tiles) WITH ORDINALITY w (level, tile, ordinal)
