@@ -23,6 +23,7 @@ import { risksStories } from './risks.stories.ts';
 import { signInStories } from './sign-in.stories.ts';
 import { sourcesStories } from './sources.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
+import { subscriptionsStories } from './subscriptions.stories.ts';
 import { unusualStories } from './unusual.stories.ts';
 import { verifyStories } from './verify.stories.ts';
 import { worseStories } from './worse.stories.ts';
@@ -44,6 +45,7 @@ const STORIES = [
   casesStories,
   reviewerStories,
   operationsStories,
+  subscriptionsStories,
   listsStories,
   peopleStories,
   findStories,

@@ -1,6 +1,7 @@
 import { lazy, type ReactNode } from 'react';
 import { Group, Stack } from '@mantine/core';
 import { Navigate, Outlet, Route, Routes, useSearchParams } from 'react-router';
+import { useMayAdmin } from '../../shell/mine.ts';
 import { NoSuchPage } from '../../shell/routes.tsx';
 import { PartTabs } from '../part-tabs.tsx';
 import { AuditTrailPage } from './audit-trail-page.tsx';
@@ -9,17 +10,21 @@ import { useReadableLedgers } from './by-surface.tsx';
 const SecretsPage = lazy(async () => ({ default: (await import('./secrets-page.tsx')).SecretsPage }));
 const ArchivePage = lazy(async () => ({ default: (await import('./archive-page.tsx')).ArchivePage }));
 const LossesPage = lazy(async () => ({ default: (await import('./losses-page.tsx')).LossesPage }));
+const SubscriptionsPage = lazy(async () => ({
+  default: (await import('./subscriptions-page.tsx')).SubscriptionsPage,
+}));
 const WitnessesPage = lazy(async () => ({ default: (await import('./witnesses-page.tsx')).WitnessesPage }));
 
 const PAGES = [
-  { path: 'audit', title: 'Audit', ofLedger: false },
-  { path: 'secrets', title: 'Secrets', ofLedger: false },
-  { path: 'archive', title: 'Archive', ofLedger: true },
-  { path: 'losses', title: 'Losses', ofLedger: true },
-  { path: 'witnesses', title: 'Witnesses', ofLedger: true },
-];
+  { path: 'audit', title: 'Audit', needs: 'nothing' },
+  { path: 'secrets', title: 'Secrets', needs: 'nothing' },
+  { path: 'archive', title: 'Archive', needs: 'ledger' },
+  { path: 'losses', title: 'Losses', needs: 'ledger' },
+  { path: 'witnesses', title: 'Witnesses', needs: 'ledger' },
+  { path: 'subscriptions', title: 'Subscriptions', needs: 'peer' },
+] as const;
 
-/** What operators watch over: audit trails, secrets, and the upkeep of the ledger. */
+/** What operators watch over: audit trails, secrets, the upkeep of the ledger, and who is sent its events. */
 export const OperationsPart = (): ReactNode => (
   <Routes>
     <Route element={<Frame />}>
@@ -29,17 +34,22 @@ export const OperationsPart = (): ReactNode => (
       <Route path="archive" element={<ArchivePage />} />
       <Route path="losses" element={<LossesPage />} />
       <Route path="witnesses" element={<WitnessesPage />} />
+      <Route path="subscriptions" element={<SubscriptionsPage />} />
       <Route path="*" element={<NoSuchPage />} />
     </Route>
   </Routes>
 );
 
 function Frame(): ReactNode {
-  const hasLedger = useReadableLedgers().length > 0;
+  const may = {
+    nothing: true,
+    ledger: useReadableLedgers().length > 0,
+    peer: useMayAdmin('ledger-peer', 'admin:change'),
+  };
   const [search] = useSearchParams();
   const by = search.get('by');
   const kept = by === null ? '' : `?${new URLSearchParams({ by })}`;
-  const offered = PAGES.filter(({ ofLedger }) => !ofLedger || hasLedger);
+  const offered = PAGES.filter(({ needs }) => may[needs]);
   return (
     <Stack gap="lg">
       <Group>

@@ -1,0 +1,192 @@
+import { useState, type ReactNode } from 'react';
+import { Alert, Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { useMutation } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { ProblemView } from '../../shell/problem-view.tsx';
+import { ledgerAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { FormDialog } from '../form-dialog.tsx';
+
+export type Subscription = Schemas['ledgerPeerAdmin']['Subscription'];
+type Change = Schemas['ledgerPeerAdmin']['SubscriptionChange'];
+
+export type SubscriptionAction = 'pause' | 'secrets' | 'delete';
+
+/** What an operator may do with a subscription, in the order of menus. */
+export const subscriptionActions = ({ paused }: Subscription): readonly (readonly [SubscriptionAction, string])[] => [
+  ['secrets', 'Secrets'],
+  ['pause', paused ? 'Resume' : 'Pause'],
+  ['delete', 'Delete'],
+];
+
+interface DialogProps {
+  readonly subscription: Subscription;
+  /** Called after each change. */
+  readonly onChange: () => void;
+  readonly onClose: () => void;
+}
+
+const change = (subscriptionId: string, body: Change): Promise<Subscription> =>
+  dataOf(ledgerAdmin.PATCH('/admin/v1/subscriptions/{subscriptionId}', { params: { path: { subscriptionId } }, body }));
+
+export function SubscriptionDialog({
+  action,
+  ...props
+}: DialogProps & { readonly action: SubscriptionAction }): ReactNode {
+  if (action === 'secrets') return <Secrets {...props} />;
+  const done = (): void => {
+    props.onChange();
+    props.onClose();
+  };
+  return action === 'pause' ? <Pause {...props} onDone={done} /> : <Remove {...props} onDone={done} />;
+}
+
+interface EndingProps extends DialogProps {
+  readonly onDone: () => void;
+}
+
+const Pause = ({ subscription: { subscriptionId, paused, state }, onDone, onClose }: EndingProps): ReactNode => (
+  <ConfirmDialog
+    title={paused ? 'Resume the subscription' : 'Pause the subscription'}
+    action={paused ? 'Resume it' : 'Pause it'}
+    run={() => change(subscriptionId, { paused: !paused })}
+    onDone={onDone}
+    onClose={onClose}
+  >
+    <Text size="sm">
+      {paused
+        ? `It goes on with the first event that was not acknowledged${state === 'stopped' ? ', which was tried for 72 hours' : ''}; nothing was left out.`
+        : 'Nothing is sent until it is resumed; then it goes on where it stopped.'}
+    </Text>
+  </ConfirmDialog>
+);
+
+const Remove = ({ subscription: { subscriptionId, url }, onDone, onClose }: EndingProps): ReactNode => (
+  <ConfirmDialog
+    title="Delete the subscription"
+    action="Delete the subscription"
+    tone="danger"
+    run={() =>
+      dataOf(ledgerAdmin.DELETE('/admin/v1/subscriptions/{subscriptionId}', { params: { path: { subscriptionId } } }))
+    }
+    onDone={onDone}
+    onClose={onClose}
+  >
+    <Text size="sm" className="wrap">
+      Nothing more is sent to {url}, and how far it is gets lost: a new subscription begins where it is told to.
+    </Text>
+  </ConfirmDialog>
+);
+
+/** Adds a secret, which is shown once, or ends one: a rotation in two steps, without a webhook that cannot be verified. */
+function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
+  const { subscriptionId } = subscription;
+  const [current, setCurrent] = useState(subscription);
+  const [id, setId] = useState('');
+  const [isSure, setSure] = useState(false);
+  const { secrets } = current;
+  const finish = (changed: Subscription): void => {
+    setCurrent(changed);
+    setId('');
+    setSure(false);
+    onChange();
+  };
+  const kept = secrets.map((secret) => ({ id: secret.id }));
+  const adding = useMutation({
+    mutationFn: () => change(subscriptionId, { secrets: [...kept, { id: id.trim() }] }),
+    onSuccess: finish,
+  });
+  const end = useMutation({
+    mutationFn: (old: string) => change(subscriptionId, { secrets: kept.filter((one) => one.id !== old) }),
+    onSuccess: finish,
+  });
+  const isFull = secrets.length > 1;
+  return (
+    <FormDialog
+      title="Secrets"
+      action="Add a secret"
+      closing="Close"
+      doing={adding}
+      isReady={!isFull}
+      onSubmit={() => adding.mutate()}
+      onClose={onClose}
+    >
+      <Text size="sm">
+        Each of them signs every webhook: add a new one, set it at the receiver, then end the old one.
+      </Text>
+      <NewSecrets subscription={current} />
+      <Stack gap="xs">
+        {secrets.map((secret) => (
+          <Group key={secret.id} justify="space-between">
+            <Text size="sm" className="wrap" component="div">
+              <strong>{secret.id}</strong>, since <Time value={secret.createdAt} form="ago" />
+            </Text>
+            <Button
+              size="compact-sm"
+              variant="default"
+              disabled={!isFull || !isSure}
+              loading={end.isPending}
+              aria-label={`End the secret ${secret.id}`}
+              onClick={() => end.mutate(secret.id)}
+            >
+              End it
+            </Button>
+          </Group>
+        ))}
+      </Stack>
+      {isFull ? (
+        <Checkbox
+          label="The receiver verifies with the secret that stays"
+          checked={isSure}
+          onChange={(event) => setSure(event.currentTarget.checked)}
+        />
+      ) : (
+        <TextInput
+          label="Name of the new secret"
+          description="Lower-case letters, digits and hyphens. Its value is made here and shown once."
+          required
+          pattern={'[a-z0-9][a-z0-9\\-]{0,39}'}
+          value={id}
+          onChange={(event) => setId(event.currentTarget.value)}
+        />
+      )}
+      {end.isError && <ProblemView error={end.error} />}
+    </FormDialog>
+  );
+}
+
+/** Values that the last answer had: no other has them. */
+const NewSecrets = ({ subscription: { secrets } }: Pick<DialogProps, 'subscription'>): ReactNode =>
+  secrets.map(
+    ({ id, value }) =>
+      value !== undefined && (
+        <Alert key={id} color="yellow" variant="light" title={`The secret ${id} is shown once`}>
+          <CodeText value={value} label="the secret" />
+        </Alert>
+      ),
+  );
+
+/** After a subscription was made. Only its button closes it, so that a stray click does not lose the secret. */
+export const SecretShown = ({ subscription, onClose }: Pick<DialogProps, 'subscription' | 'onClose'>): ReactNode => (
+  <Modal
+    opened
+    onClose={onClose}
+    title="The subscription is made"
+    closeOnClickOutside={false}
+    closeOnEscape={false}
+    withCloseButton={false}
+  >
+    <Stack gap="sm">
+      <Text size="sm">
+        The receiver verifies webhooks with this secret, by any library of Standard Webhooks. It is kept encrypted.
+      </Text>
+      <NewSecrets subscription={subscription} />
+      <Group justify="flex-end">
+        <Button onClick={onClose}>I have copied it</Button>
+      </Group>
+    </Stack>
+  </Modal>
+);
