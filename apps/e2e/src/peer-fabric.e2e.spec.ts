@@ -113,7 +113,9 @@ describe('The ledger peer on Fabric', () => {
     });
     expectProblem(await setup.ask('GET', '/api/assets/c1?type=asset'), 'NOT_FOUND');
     expectProblem(await setup.ask('GET', '/api/assets/nobody'), 'NOT_FOUND');
-    expectProblem(await setup.ask('GET', '/api/assets/a1?proof=true'), 'INVALID_REQUEST');
+    const proved = await setup.ask('GET', '/api/assets/a1?proof=true');
+    expect(proved.body).toMatchObject({ asset: { id: 'a1' }, receipt: { id: 'a1' }, proof: { kind: 'fabric' } });
+    expectProblem(await setup.ask('GET', '/api/assets/c1?proof=true'), 'INVALID_REQUEST');
     expectProblem(await setup.ask('GET', '/ledger/acme.main/checkpoint'), 'NOT_FOUND');
     const query = await setup.ask('POST', '/api/assets/query', { body: { type: 'asset', limit: 1 } });
     expect(query.body).toMatchObject({ assets: [{ id: 'a1' }], count: 1, nextCursor: expect.any(String) });
