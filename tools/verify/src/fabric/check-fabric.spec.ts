@@ -61,6 +61,7 @@ describe('a proof of a record on Fabric', () => {
       /^Peers of NorthMSP and SouthMSP signed that record order-7 \(version 1\) is in the channel both, valid, by transaction [0-9a-f]{64} in block 6\.$/,
     );
     expect(report.notes.join(' ')).toContain('endorsed by NorthMSP, SouthMSP.');
+    expect(report.notes.join(' ')).toContain('nobody signed that name');
   });
 
   it('is verified alone, without asset, receipt and block', async () => {
@@ -75,7 +76,7 @@ describe('a proof of a record on Fabric', () => {
     file.receipt['channel'] = 'acme.other';
     expect(failuresOf(await check(file))).toEqual([
       'receipt: Not as proved: id, type.',
-      'asset: Not as proved: type, id.',
+      'asset: Not as proved: id, type.',
     ]);
   });
 
@@ -103,6 +104,7 @@ describe('a proof of a record on Fabric', () => {
     ['a refusal of the contract', { readStatus: 500 }, 'payload: The answer to the view is with the status 500.'],
     ['a transaction that is invalid', { code: 11 }, 'validation: The peers found the transaction invalid'],
     ['another transaction than was asked for', { askedFor: 'ab'.repeat(32) }, 'transaction: '],
+    ['a block of another number', { blockNumber: 99 }, 'block: The block is not block 6, from which the record was'],
     ['another channel', { channel: 'either' }, 'channel: The proof is of another channel'],
     [
       'signatures in the high form',
@@ -186,6 +188,11 @@ describe('a proof of a record on Fabric', () => {
     ['the channel', ({ proof }) => void (proof.channel = 'either'), 'channel: '],
     ['the chaincode', ({ proof }) => void (proof.chaincode = 'other'), 'chaincode: '],
     ['the receipt', ({ receipt }) => void (receipt['owner'] = 'eve'), 'receipt: Not as proved: owner.'],
+    ['the receipt, by a member', ({ receipt }) => void (receipt['blockNumber'] = 1234), 'proved: blockNumber.'],
+    ['the receipt, without a member', ({ receipt }) => void delete receipt['owner'], 'receipt: Not as proved: owner.'],
+    ['the network', ({ receipt }) => void (receipt['network'] = 'evil'), 'receipt: Its channel is not one of its net'],
+    ['the channel of the receipt', ({ receipt }) => void delete receipt['channel'], 'receipt: Its channel is not one'],
+    ['the asset, without a member', ({ asset }) => void delete asset['owner'], 'asset: Not as proved: owner.'],
     ['the asset', ({ asset }) => void (asset['data'] = { total: 13 }), 'asset: Not as proved: data.'],
     ['the asset, by a member', ({ asset }) => void (asset['paid'] = true), 'asset: Not as proved: paid.'],
     ['the block', ({ proof }) => void (proof.block = bent(proof.block)), 'block: '],

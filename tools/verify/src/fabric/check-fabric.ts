@@ -61,7 +61,10 @@ export async function checkFabric({ file, trust }: FabricInput): Promise<Report>
   const transaction = statement && (await checkTransaction(report, { file, trust }, statement));
   if (record !== undefined && transaction !== undefined) checkWrite(report, file, record, transaction);
   if (record !== undefined) checkStated(report, file, record);
-  if (transaction !== undefined && file.block !== undefined) checkBlock(report, file, transaction);
+  if (transaction !== undefined && file.block !== undefined) {
+    const version = record && view && versionRead(view.response.readWriteSet, file.chaincode, headKey(record.id));
+    checkBlock(report, file, { transaction, number: version?.block });
+  }
   if (transaction !== undefined) await noteEndorsers(report, { file, trust }, transaction);
   report.note('It does not prove when that was, that there is nothing else, or that the channel has no fork.');
   return report.finish(conclusion(file, { record, view }));
@@ -225,22 +228,40 @@ function checkWrite(
 const hashesOf = (written: readonly (JsonValue | undefined)[]): string =>
   written.map((value) => (isObject(value) ? String(value['contentHash']) : 'nothing')).join(', ');
 
-/** What the sender says beside the proof agrees with it. In a shared channel ids and types have a prefix. */
+/** Of a receipt, in addition to what the contract returned: the ledger peer's own names of the channel. */
+const NAMES = ['network', 'channel'];
+const RECEIPT_MEMBERS = ['id', 'type', 'owner', 'extra', 'version', 'contentHash', 'transactionId', 'at'];
+
+/**
+ * What the sender says beside the proof agrees with it, and says nothing more. In a shared channel ids and types have a
+ * prefix.
+ */
 function checkStated(report: Reporter, { receipt, asset }: FabricProofFile, record: SignedRecord): void {
   const prefix = receipt === undefined ? '' : prefixOf(receipt, record);
   const named = { id: record.id.slice(prefix.length), type: record.type.slice(prefix.length) };
   const proved: JsonObject = { ...record.all, ...named };
-  const compare = (step: string, place: Place, members: readonly string[]) => {
-    const differing = members.filter(
-      (member) => canonical(place.object[member] ?? null) !== canonical(proved[member] ?? null),
-    );
+  const compare = (step: string, place: Place, members: readonly string[], more: readonly string[] = []) => {
+    const found = Object.keys(place.object).filter((member) => !more.includes(member));
+    const differing = [...new Set([...members, ...found])].filter((member) => {
+      const [stated, meant] = [place.object[member], members.includes(member) ? proved[member] : undefined];
+      return stated === undefined || meant === undefined || canonical(stated) !== canonical(meant);
+    });
     if (differing.length === 0) report.ok(step, `The ${step} is what was proved.`);
     else report.failed(step, { detail: `Not as proved: ${differing.join(', ')}.`, where: place.where });
   };
-  const receipts = ['id', 'type', 'owner', 'extra', 'version', 'contentHash', 'transactionId', 'at'];
-  if (receipt !== undefined) compare('receipt', receipt, receipts);
-  if (asset !== undefined)
-    compare('asset', asset, [...new Set([...Object.keys(asset.object), ...Object.keys(proved)])]);
+  if (receipt !== undefined) {
+    compare('receipt', receipt, RECEIPT_MEMBERS, NAMES);
+    checkNames(report, receipt, prefix !== '');
+  }
+  if (asset !== undefined) compare('asset', asset, Object.keys(proved));
+}
+
+/** The channel's name is part of a record's id only where several channels share one of Fabric. */
+function checkNames(report: Reporter, { where, object: { network, channel } }: Place, isProved: boolean): void {
+  if (typeof network !== 'string' || typeof channel !== 'string' || !channel.startsWith(`${network}.`))
+    report.failed('receipt', { detail: 'Its channel is not one of its network.', where });
+  else if (!isProved)
+    report.note(`That the channel is called ${channel} is the word of the ledger peer: nobody signed that name.`);
 }
 
 /** The prefix that a Fabric channel of several channels puts before their ids and types. */
@@ -249,11 +270,11 @@ function prefixOf({ object }: Place, { id, type }: SignedRecord): string {
   return id === `${prefix}${String(object['id'])}` && type === `${prefix}${String(object['type'])}` ? prefix : '';
 }
 
-/** The block holds the transaction where its header says, and with the code that the peers signed. */
+/** The block holds the transaction, has the number that the record was read from, and the code that the peers signed. */
 function checkBlock(
   report: Reporter,
   { where: root, block: bytes }: FabricProofFile,
-  found: ProcessedTransaction,
+  { transaction: found, number }: { readonly transaction: ProcessedTransaction; readonly number: number | undefined },
 ): void {
   const where = `${root}/block`;
   const block = parsed(report, { step: 'block', where }, () => readBlock(bytes!));
@@ -263,6 +284,9 @@ function checkBlock(
     ...(at < 0 ? ['does not have the transaction'] : []),
     ...(sha256(Bytes.concat(block.data)).toString('hex') === block.dataHash ? [] : ['has other data than its header']),
     ...(at < 0 || block.codes[at] === found.code ? [] : ['has another code for it']),
+    ...(number === undefined || block.number === number
+      ? []
+      : [`is not block ${number}, from which the record was read`]),
   ];
   if (faults.length > 0) return report.failed('block', { detail: `The block ${faults.join(', and ')}.`, where });
   report.ok(

@@ -34,6 +34,8 @@ export interface ProofPlan {
   readonly atSeconds: number;
   readonly readStatus: number;
   /** Replaces each signature over these bytes. */
+  /** In the header of the block; the record is read from block 6. */
+  readonly blockNumber: number;
   readonly signature: (signature: Buffer) => Buffer;
 }
 
@@ -50,6 +52,7 @@ const PLAN: ProofPlan = {
   askedFor: undefined,
   atSeconds: AT_SECONDS,
   readStatus: 200,
+  blockNumber: 6,
   signature: (signature) => signature,
 };
 
@@ -86,7 +89,7 @@ export function fabricProof(changes: Partial<ProofPlan> = {}) {
       chaincode: CHAINCODE,
       view: attested(plan, view, CHAINCODE, answer, plan.viewSigners ?? plan.signers),
       statement: { transactionId: asked, ...attested(plan, statement, 'qscc', known, plan.signers) },
-      block: blockOf(envelope, plan.code).toString('base64'),
+      block: blockOf(envelope, plan).toString('base64'),
     },
   };
 }
@@ -253,11 +256,11 @@ function readWriteSetOf(kv: InstanceType<typeof ledger.rwset.kvrwset.KVRWSet>): 
   return set.serializeBinary();
 }
 
-function blockOf(envelope: InstanceType<typeof common.Envelope>, code: number): Buffer {
+function blockOf(envelope: InstanceType<typeof common.Envelope>, { code, blockNumber }: ProofPlan): Buffer {
   const data = new common.BlockData();
   data.setDataList([envelope.serializeBinary()]);
   const header = new common.BlockHeader();
-  header.setNumber(6);
+  header.setNumber(blockNumber);
   header.setDataHash(createHash('sha256').update(envelope.serializeBinary()).digest());
   const metadata = new common.BlockMetadata();
   metadata.setMetadataList([new Uint8Array(), new Uint8Array(), Uint8Array.of(code)]);
