@@ -128,6 +128,15 @@ describe('unknown variables', () => {
     },
   );
 
+  it("ignore those of Fabric's own commands", () => {
+    const file = textField({ name: 'FABRIC_CONFIG', description: 'A file.', default: '' });
+    const env = { ...needed, FABRIC_CFG_PATH: '/etc/fabric', FABRIC_LOGGING_SPEC: 'info' };
+    expect(faultsOf(env, { file })).toEqual([]);
+    expect(faultsOf({ ...env, FABRIC_CONFG: 'x' }, { file })).toEqual([
+      'FABRIC_CONFG: is not a variable of this service',
+    ]);
+  });
+
   it('ignore those that Kubernetes sets for services named like ours', () => {
     const ofServices = {
       LEDGER_SERVICE_HOST: '10.0.0.7',

@@ -187,6 +187,9 @@ const OWN_PREFIX = 'SEALGATE_';
 /** The OpenTelemetry operator sets variables with this prefix in every pod; unknown ones are ignored. */
 const PLATFORM_PREFIX = 'OTEL_';
 
+/** Fabric's own commands read these, so operators of a network have them in their environment. */
+const OF_FABRIC = ['FABRIC_CFG_PATH', 'FABRIC_LOGGING_SPEC'];
+
 /** Kubernetes sets variables of these forms for every service of the namespace. */
 const SERVICE_VARIABLE = /_SERVICE_(HOST|PORT(_[A-Z0-9_]+)?)$/;
 const SERVICE_LINK = /_PORT_[0-9]+_(TCP|UDP|SCTP)(_(PROTO|PORT|ADDR))?$/;
@@ -200,13 +203,13 @@ function isSetByKubernetes(name: string, value: string): boolean {
 
 /**
  * Unknown variables that are most likely meant for this service: those that begin with `SEALGATE_`, or share their
- * first word with a known variable (a misspelt `LEDGER_DRIVR`). All others, and those of OpenTelemetry, are ignored.
+ * first word with a known variable (a misspelt `LEDGER_DRIVR`). All others, and those of OpenTelemetry and of Fabric's commands, are ignored.
  */
 function unknownVariables(known: readonly string[], env: Environment): string[] {
   const ours = new Set(known);
   const words = new Set(known.filter((name) => name.includes('_')).map(firstWord));
   return Object.keys(env)
-    .filter((name) => !name.startsWith(PLATFORM_PREFIX))
+    .filter((name) => !name.startsWith(PLATFORM_PREFIX) && !OF_FABRIC.includes(name))
     .filter(
       (name) => !ours.has(name) && (name.startsWith(OWN_PREFIX) || (name.includes('_') && words.has(firstWord(name)))),
     )
