@@ -80,6 +80,7 @@ describe('redactKeys', () => {
 describe('redactText', () => {
   it('redacts credentials after an authorization scheme', () => {
     expect(redactText('sent Bearer abc.def-123, refused')).toBe('sent Bearer [redacted], refused');
+    expect(redactText('trade/basic as clerk: refused')).toBe('trade/basic as clerk: refused');
     expect(redactText('Authorization: ApiKey k')).toBe('Authorization: ApiKey [redacted]');
   });
 

@@ -137,7 +137,8 @@ const SECRET_ENDINGS: readonly string[] = [
 ];
 
 const OWN_KEY = /(svc_|gk_|ingest_)[A-Za-z0-9_-]{43}/g;
-const CREDENTIALS = /\b(bearer|basic|apikey)\s+[^\s"',;]+/gi;
+/** Not after a slash: a contract is often called `basic`, and logged as `channel/basic`. */
+const CREDENTIALS = /(?<![\w/])(bearer|basic|apikey)\s+[^\s"',;]+/gi;
 const URL_USER = /\b([a-z][a-z0-9+.-]{0,31}:\/\/)[^\s/@"']{1,512}@/gi;
 
 /** Cached results by name. Field names are ours, so there are few; the bound guards against others. */
