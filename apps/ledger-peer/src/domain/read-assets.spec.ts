@@ -58,6 +58,24 @@ const away = (): never => {
   throw new LedgerUnavailableError('Away.');
 };
 
+describe('an id that one contract refuses', () => {
+  const refused = (): never => {
+    throw new ContractRefusal('not yours', {});
+  };
+
+  it('is looked for in the other mappings', async () => {
+    const { ports, asked } = portsWith((channel) => (channel === 'acme.first' ? refused() : '{"id":"a"}'));
+    expect(await readAsset(ports, 'a', undefined)).toBe('{"id":"a"}');
+    expect(asked).toEqual(['acme.first', 'acme.second']);
+  });
+
+  it('is refused in its words if no other has it: it is not known to be absent', async () => {
+    const { ports } = portsWith((channel) => (channel === 'acme.first' ? refused() : undefined));
+    await expect(readAsset(ports, 'a', undefined)).rejects.toMatchObject({ code: 'CONTRACT_REFUSED' });
+    await expect(readAsset(ports, 'a', 'first')).rejects.toMatchObject({ code: 'CONTRACT_REFUSED' });
+  });
+});
+
 describe('an answer that cannot be read', () => {
   it('is 502, with what is wrong with it, and never "not found"', async () => {
     const { ports } = portsWith(() => {

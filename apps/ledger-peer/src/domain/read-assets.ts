@@ -142,12 +142,19 @@ const NO_ASSET = 'There is no such asset.';
 
 async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: string | undefined) {
   const targets = type === undefined ? mappings.targets : [targetOf(mappings, type)];
+  let refusal: AppError | undefined;
   for (const target of targets) {
-    const found = await asked(ledger.read(target, id).catch(undefinedUnlessServed(mappings, target)));
+    const read = asked(ledger.read(target, id).catch(undefinedUnlessServed(mappings, target)));
+    const found = await read.catch((error: unknown) => {
+      // Another mapping may have it. If none has, it is not known to be absent: its contract did not say so.
+      if (!(error instanceof AppError && error.code === 'CONTRACT_REFUSED')) throw error;
+      refusal ??= error;
+      return undefined;
+    });
     const isServed = found?.type === undefined || mappings.serves(found.type, target);
     if (found !== undefined && isServed) return { text: found.text, target };
   }
-  throw new AppError('NOT_FOUND', NO_ASSET);
+  throw refusal ?? new AppError('NOT_FOUND', NO_ASSET);
 }
 
 /** A record that no mapping serves is reported as missing, also if it cannot be read. */
