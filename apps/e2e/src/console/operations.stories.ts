@@ -59,7 +59,7 @@ export function operationsStories(stack: () => ConsoleStack): void {
         await page.getByRole('option', { name: 'Revoke key' }).click();
         await page.waitForURL(/action=key\.revoke/);
         await page.getByRole('combobox', { name: 'Action' }).fill('thing.paint');
-        await page.keyboard.press('Enter');
+        await page.getByRole('option').filter({ hasText: 'thing.paint' }).click();
         await page.waitForURL(/action=thing\.paint/);
         await page.getByText('Nothing matches these filters').waitFor();
       });
