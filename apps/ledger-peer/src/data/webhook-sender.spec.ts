@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createPlainServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -117,11 +117,20 @@ describe('a webhook', () => {
 
   it('is not sent to a server whose certificate is of another name, or of nobody known', async () => {
     const { requests, port } = await receiver();
-    expect(await sender()(to(`https://hooks.example.com:${port}/`), NEVER)).toBe('no_answer');
+    expect(await sender()(to(`https://hooks.example.com:${port}/`), NEVER)).toBe('certificate_refused');
     expect(await sender({ ca: certificateAuthority('others').cert })(to(`https://localhost:${port}/`), NEVER)).toBe(
-      'no_answer',
+      'certificate_refused',
     );
     expect(requests).toEqual([]);
+  });
+
+  it('is not sent to what speaks no TLS, or does not listen', async () => {
+    const plain = createPlainServer((_request, response) => void response.end());
+    await new Promise<void>((resolve) => plain.listen(0, '127.0.0.1', resolve));
+    const { port } = plain.address() as AddressInfo;
+    expect(await sender()(to(`https://localhost:${port}/`), NEVER)).toBe('no_answer');
+    await new Promise((resolve) => plain.close(resolve));
+    expect(await sender()(to(`https://localhost:${port}/`), NEVER)).toBe('no_answer');
   });
 
   it('ends in time at a receiver that does not answer, and at a name that does not resolve', async () => {

@@ -13,7 +13,8 @@ export interface Webhook {
 }
 
 /** Why an attempt failed, from a closed set: what a receiver answers is never shown. */
-export type DeliveryProblem = 'address_refused' | 'no_address' | 'no_answer' | 'redirect' | 'status';
+export type DeliveryProblem =
+  'address_refused' | 'no_address' | 'no_answer' | 'certificate_refused' | 'redirect' | 'status';
 
 export type SendWebhook = (webhook: Webhook, signal: AbortSignal) => Promise<DeliveryProblem | undefined>;
 
@@ -88,10 +89,17 @@ function post(body: string, options: RequestOptions): Promise<DeliveryProblem | 
       });
       answer.on('end', end).on('error', end);
     });
-    sent.on('error', () => resolve('no_answer'));
+    sent.on('error', ({ code }: NodeJS.ErrnoException) =>
+      resolve(isOfCertificate(code) ? 'certificate_refused' : 'no_answer'),
+    );
     sent.end(body);
   });
 }
+
+/** Codes of OpenSSL's verification, as Node names them, and of Node's own check of the name. */
+const isOfCertificate = (code = ''): boolean =>
+  code === 'ERR_TLS_CERT_ALTNAME_INVALID' ||
+  /^(CERT_|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|INVALID_CA|HOSTNAME_)/.test(code);
 
 function problemOf(status: number): DeliveryProblem | undefined {
   if (status >= 200 && status < 300) return undefined;

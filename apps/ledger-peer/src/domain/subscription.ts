@@ -35,7 +35,7 @@ export const Subscription = Type.Object({
   problem: orNull(
     Type.String({
       description:
-        'Why the last attempt failed: `address_refused`, `no_address`, `no_answer`, `redirect`, `status`; or `secret_sealed`: no secret can be opened.',
+        'Why the last attempt failed: `address_refused`, `no_address`, `no_answer`, `certificate_refused`, `redirect`, `status`; or `secret_sealed`: no secret can be opened.',
     }),
   ),
   deliveredAt: orNull(Time),

@@ -121,7 +121,8 @@ function State({ state }: Pick<Subscription, 'state'>): ReactNode {
 const PROBLEMS: Readonly<Record<string, string>> = {
   address_refused: 'The address is not public',
   no_address: 'The name does not resolve',
-  no_answer: 'No answer, or no certificate for its name',
+  no_answer: 'No answer',
+  certificate_refused: 'Its certificate is of another name, or of no authority that is known here',
   redirect: 'It redirects, which is not followed',
   status: 'It answers with an error',
   secret_sealed: 'None of its secrets can be opened',
