@@ -7,6 +7,8 @@ export interface Column {
   readonly member: string;
   /** Default: `cellText`. */
   readonly format?: Format;
+  /** Shown whole, whatever its length: words that somebody has to read. */
+  readonly isWhole?: boolean;
 }
 
 const GAP = '  ';
@@ -41,11 +43,11 @@ export class RowTable {
   }
 }
 
-function cell(row: JsonObject, { member, format = cellText }: Column, mayCut: boolean): string {
+function cell(row: JsonObject, { member, format = cellText, isWhole = false }: Column, mayCut: boolean): string {
   const value = member.split('.').reduce<JsonObject[string] | undefined>(memberOf, row);
   const text = printable(value === undefined ? cellText(value) : format(value));
   const characters = [...text];
-  if (!mayCut || characters.length <= CELL_MAX_CHARACTERS) return text;
+  if (!mayCut || isWhole || characters.length <= CELL_MAX_CHARACTERS) return text;
   return `${characters.slice(0, CELL_MAX_CHARACTERS - 1).join('')}…`;
 }
 

@@ -40,6 +40,15 @@ describe('fabric trust', () => {
     expect(api.seen.at(-1)).toMatchObject({ method: 'GET', path: '/admin/v1/fabric/trust?channel=acme.main' });
   });
 
+  it('tells roles in a line that one can read, with who must have issued them', async () => {
+    const [organization] = trustOf().organizations;
+    const units = { peer: { unit: 'peer' }, admin: { unit: 'ops', issuer: pem('AAAA') } };
+    answer({ ...trustOf(), organizations: [{ ...organization!, units }] });
+    const { err } = await run();
+    expect(err).toContain(`Org1MSP: roles peer by OU peer, admin by OU ops of SHA-256 ${FINGERPRINT}\n`);
+    expect(err).not.toContain('BEGIN');
+  });
+
   it('writes the file, and never over another one', async () => {
     answer(trustOf());
     const file = join(folder, 'new.json');

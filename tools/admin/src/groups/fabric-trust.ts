@@ -73,10 +73,21 @@ function factsOf({ organizations, chaincodes }: JsonObject): Facts {
       for (const pem of listOf(lists[member]))
         facts.set(`${String(mspId)}: ${kind} SHA-256 ${fingerprint(String(pem))}`, '');
     }
-    facts.set(`${String(mspId)}: roles`, JSON.stringify(units));
+    facts.set(`${String(mspId)}: roles`, rolesText(units));
   }
   for (const { name, policy } of objectsIn(chaincodes)) facts.set(`${String(name)}: policy`, JSON.stringify(policy));
   return facts;
+}
+
+/** `peer by OU peer, admin by OU admin of SHA-256 ...`: the issuer, where one is named, by its fingerprint. */
+function rolesText(units: JsonValue | undefined): string {
+  if (!isObject(units)) return 'none';
+  const texts = Object.entries(units).map(([role, by]) => {
+    const { unit, issuer } = isObject(by) ? by : {};
+    const of = typeof issuer === 'string' ? ` of SHA-256 ${fingerprint(issuer)}` : '';
+    return `${role} by OU ${String(unit)}${of}`;
+  });
+  return texts.join(', ');
 }
 
 /** Of the DER bytes of a PEM text, as `openssl x509 -fingerprint -sha256` shows it. */

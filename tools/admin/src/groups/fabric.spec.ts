@@ -32,12 +32,13 @@ describe('fabric check', () => {
   });
 
   it('ends with 3 if something is not as the mapping says, and shows no control characters', async () => {
-    const calls = [{ ...call, ok: false, answer: 'refused', detail: 'no\u001b[2J' }];
+    const words = `no ${'at all '.repeat(20)}end`;
+    const calls = [{ ...call, ok: false, answer: 'refused', detail: `${words}\u001b[2J` }];
     api.answer(() => ({ body: { ok: false, faults: ['mappings: must hold\u001b'], calls } }));
     const { code, out } = await run(file);
     expect(code).toBe(3);
     expect(out).toContain('mappings: must hold');
-    expect(out).toContain('refused');
+    expect(out).toContain(`refused  ${words}`);
     expect(out).not.toContain('\u001b');
     const json = await run(file, '--json');
     expect(json.code).toBe(3);

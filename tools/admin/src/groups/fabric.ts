@@ -15,7 +15,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'CALL', member: 'call' },
   { title: 'TRANSACTION', member: 'transaction' },
   { title: 'ANSWER', member: 'answer' },
-  { title: 'DETAIL', member: 'detail' },
+  { title: 'DETAIL', member: 'detail', isWhole: true },
 ];
 
 const check: CodeCommand<{ readonly identity?: string }> = {
