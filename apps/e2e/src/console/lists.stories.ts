@@ -214,7 +214,7 @@ export function listsStories(stack: () => ConsoleStack): void {
       await stack().visit('owner', page('audit'), async (window) => {
         await window.getByRole('table', { name: 'Audit' }).waitFor();
         await window.getByRole('combobox', { name: 'Action' }).fill('risk.create');
-        await window.keyboard.press('Enter');
+        await window.getByRole('option', { name: 'Create risk' }).click();
         await window.waitForURL('**action=risk.create*');
         await window.waitForLoadState('networkidle');
         expect(await looksOf(window, stack(), 'audit-filtered')).toEqual([]);

@@ -58,6 +58,8 @@ export function operationsStories(stack: () => ConsoleStack): void {
         await page.getByRole('combobox', { name: 'Action' }).fill('revoke k');
         await page.getByRole('option', { name: 'Revoke key' }).click();
         await page.waitForURL(/action=key\.revoke/);
+        // The address is ahead of the box, which would write over what is typed meanwhile.
+        await until(async () => (await page.getByRole('combobox', { name: 'Action' }).inputValue()) === 'Revoke key');
         await page.getByRole('combobox', { name: 'Action' }).fill('thing.paint');
         await page.getByRole('option').filter({ hasText: 'thing.paint' }).click();
         await page.waitForURL(/action=thing\.paint/);

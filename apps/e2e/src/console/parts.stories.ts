@@ -53,7 +53,7 @@ export function partsStories(stack: () => ConsoleStack): void {
       );
       const html = `<!doctype html><meta charset="utf-8"><title>The console</title><h1>The console</h1>${shown.join('\n')}`;
       writeFileSync(join(stack().pictures, 'console.html'), html);
-      expect(rows).toHaveLength(9);
+      expect(rows).toHaveLength(10);
     });
   });
 }

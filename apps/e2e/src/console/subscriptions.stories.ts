@@ -23,13 +23,13 @@ export function subscriptionsStories(stack: () => ConsoleStack): void {
         };
         await page.getByRole('button', { name: 'New subscription' }).first().click();
         await dialog.getByLabel('Address of the receiver').fill('https://127.0.0.1/');
-        await dialog.getByLabel('Channel').fill('nowhere.main');
+        await dialog.getByRole('textbox', { name: 'Channel' }).fill('nowhere.main');
         await dialog.getByRole('button', { name: 'Make it' }).click();
         await dialog.getByRole('alert').first().waitFor();
         await dialog.getByLabel('Address of the receiver').fill(url);
         await dialog.getByRole('button', { name: 'Make it' }).click();
         await dialog.getByText('The mapping file of the ledger peer names the channels').waitFor();
-        await dialog.getByLabel('Channel').fill('demo.main');
+        await dialog.getByRole('textbox', { name: 'Channel' }).fill('demo.main');
         await dialog.getByRole('button', { name: 'Make it' }).click();
         await dialog.getByText(/^whsec_/).waitFor();
         await dialog.getByRole('button', { name: 'I have copied it' }).click();
