@@ -11,6 +11,7 @@ import { END_OF_BLOCK, type EventPosition } from '../domain/event-cursor.ts';
 import type { EventSource } from '../domain/event-source.ts';
 import type { SourceEvent } from '../domain/ledger-event.ts';
 import type { Mappings, Target } from '../domain/mapping.ts';
+import { recordOfKey } from '../domain/record-key.ts';
 import { assetsOfCall } from './called-assets.ts';
 import { isJson } from './contract-texts.ts';
 
@@ -94,7 +95,7 @@ function assetsOf(
 ): Pick<SourceEvent, 'assets' | 'chaincode'> {
   const ours = writes.flatMap((write) => {
     const isMapped = view.targets.some((one) => one.chaincode === write.chaincode && one.shape.kind === 'records');
-    const record = isMapped && !write.isDelete ? recordIn(write.key, view.prefix) : undefined;
+    const record = isMapped && !write.isDelete ? recordOfKey(write.key, view.prefix) : undefined;
     const isServed = record !== undefined && view.mappings.serves(record.type, { ...write, channel: view.channel });
     return isServed ? [{ ...record, by: write.chaincode }] : [];
   });
@@ -104,17 +105,6 @@ function assetsOf(
   const shown = mapped.length === 0 ? (ours[0]?.by ?? chaincode) : chaincode;
   if (called === undefined) return { chaincode: shown, assets: undefined };
   return { chaincode: shown, assets: [...called, ...ours.map(({ id, type }) => ({ id, type }))] };
-}
-
-/** A record of our own contract is written under `r/<type>/<id>`, in hex: see `apps/ledger-chaincode`. */
-const RECORD_KEY = /^r\/((?:[0-9a-f]{2})+)\/((?:[0-9a-f]{2})+)$/;
-
-/** Undefined: another key, or a record of another channel. */
-function recordIn(key: string, prefix: string): { id: string; type: string } | undefined {
-  const [, ...parts] = RECORD_KEY.exec(key) ?? [];
-  const [type, id] = parts.map((hex) => Buffer.from(hex, 'hex').toString('utf8'));
-  if (type?.startsWith(prefix) !== true || id?.startsWith(prefix) !== true) return undefined;
-  return { id: id.slice(prefix.length), type: type.slice(prefix.length) };
 }
 
 /** JSON without line breaks, which are white space there. */

@@ -3,6 +3,7 @@ import { named, orNull } from '@sealgate/schemas';
 import { Type, type Static } from '@sinclair/typebox';
 import type { Mappings, Target } from './mapping.ts';
 import { asked } from './read-assets.ts';
+import { recordOfKey } from './record-key.ts';
 
 const Text = Type.String();
 
@@ -86,19 +87,16 @@ function servedPart(
   return isOurs ? { ...found, channel, keysWritten } : undefined;
 }
 
-/** Keys of our contract, see its README: `r/<type>/<id>` and `i/<id>`, both in hex. */
-const RECORD_KEY = /^r\/([0-9a-f]+)\/([0-9a-f]+)$/;
-
+/** Of each served record, its own key and that of its head, which ends in the same id in hex. */
 function servedKeys(
   keys: readonly string[],
   { target, prefix, mappings }: { readonly target: Target; readonly prefix: string; readonly mappings: Mappings },
 ): string[] {
   const servedIds = new Set(
     keys.flatMap((key) => {
-      const [, type = '', id = ''] = RECORD_KEY.exec(key) ?? [];
-      const name = Buffer.from(type, 'hex').toString('utf8');
-      const isServed = type !== '' && name.startsWith(prefix) && mappings.serves(name.slice(prefix.length), target);
-      return isServed ? [id] : [];
+      const record = recordOfKey(key, prefix);
+      const isServed = record !== undefined && mappings.serves(record.type, target);
+      return isServed ? [Buffer.from(prefix + record.id, 'utf8').toString('hex')] : [];
     }),
   );
   return keys.filter((key) => servedIds.has(key.slice(key.lastIndexOf('/') + 1)));
