@@ -1,22 +1,13 @@
 import { request, type RequestOptions } from 'node:https';
 import { Webhook as Signer } from 'standardwebhooks';
+import type { Delivery } from '../domain/deliver-events.ts';
 import { hostOf, receiverAddress, type Networks, type Resolve } from './receiver-address.ts';
-
-/** One event for a receiver. */
-export interface Webhook {
-  readonly url: string;
-  /** The same for every attempt: receivers ignore what they have. */
-  readonly id: string;
-  readonly body: string;
-  /** Values of secrets, `whsec_` and base64; each signs. */
-  readonly secrets: readonly string[];
-}
 
 /** Why an attempt failed, from a closed set: what a receiver answers is never shown. */
 export type DeliveryProblem =
   'address_refused' | 'no_address' | 'no_answer' | 'certificate_refused' | 'redirect' | 'status';
 
-export type SendWebhook = (webhook: Webhook, signal: AbortSignal) => Promise<DeliveryProblem | undefined>;
+export type SendWebhook = (webhook: Delivery, signal: AbortSignal) => Promise<DeliveryProblem | undefined>;
 
 interface SenderOptions {
   readonly allowed: Networks;
@@ -62,7 +53,7 @@ export function webhookSender({ allowed, resolve, now, withinMs, ca }: SenderOpt
   };
 }
 
-function headersOf({ id, body, secrets }: Webhook, at: Date) {
+function headersOf({ id, body, secrets }: Delivery, at: Date) {
   const signatures = secrets.map((secret) => new Signer(secret).sign(id, at, body));
   return {
     'Content-Type': 'application/json',

@@ -4,13 +4,16 @@ import { eventScope } from './event-scope.ts';
 import type { EventSource } from './event-source.ts';
 import { eventText, type SourceEvent } from './ledger-event.ts';
 import type { Mappings } from './mapping.ts';
+import { pause } from './pause.ts';
 import type { KeptSecret } from './subscription.ts';
 
-/** One event for a receiver, signed with each secret. */
-interface Delivery {
+/** One event for a receiver. */
+export interface Delivery {
   readonly url: string;
+  /** The same for every attempt: receivers ignore what they have. */
   readonly id: string;
   readonly body: string;
+  /** Values of secrets, `whsec_` and base64; each signs. */
   readonly secrets: readonly string[];
 }
 
@@ -62,13 +65,13 @@ export async function deliverEvents(
 }
 
 async function run(ports: DeliverEventsPorts, held: HeldSubscription, signal: AbortSignal): Promise<void> {
-  const { source, store, mappings, now } = ports;
+  const { source, store, mappings, now, startTimer } = ports;
   const { channel, types, events: kinds, cursor } = held.subscription;
   const scope = eventScope(mappings, { channel, types: types ?? undefined, kinds: kinds ?? undefined });
   let position: EventPosition = readEventCursor(channel, cursor, { in: 'body', pointer: '/cursor' });
   let storedAtMs = now();
   const receiver = new Receiver(ports, held, signal);
-  if (held.notBefore !== null) await pauseUntil(ports, held.notBefore.getTime(), signal);
+  if (held.notBefore !== null) await pause(held.notBefore.getTime() - now(), signal, startTimer);
   while (!signal.aborted) {
     await source.arrival(channel, position, signal);
     if (signal.aborted) return;
@@ -137,7 +140,7 @@ class Receiver {
 
   /** @throws NotOurs also after the subscription was stopped. */
   async #wait(problem: string): Promise<void> {
-    const { store, now, random, onStopped } = this.#ports;
+    const { store, now, random, onStopped, startTimer } = this.#ports;
     const nowMs = now();
     this.#attempts += 1;
     this.#failingSinceMs ??= nowMs;
@@ -155,24 +158,10 @@ class Receiver {
       onStopped(this.#held.subscription.subscriptionId, problem);
       throw new NotOurs();
     }
-    await pauseUntil(this.#ports, untilMs, this.#signal);
+    await pause(untilMs - now(), this.#signal, startTimer);
   }
 }
 
 async function ours(moved: Promise<boolean>): Promise<void> {
   if (!(await moved)) throw new NotOurs();
-}
-
-function pauseUntil({ now, startTimer }: DeliverEventsPorts, untilMs: number, signal: AbortSignal): Promise<void> {
-  const ms = untilMs - now();
-  if (ms <= 0 || signal.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    const end = (): void => {
-      stopTimer();
-      signal.removeEventListener('abort', end);
-      resolve();
-    };
-    const stopTimer = startTimer(end, ms);
-    signal.addEventListener('abort', end);
-  });
 }

@@ -4,6 +4,7 @@ import { eventScope, type EventFilter, type EventScope } from './event-scope.ts'
 import type { EventSource } from './event-source.ts';
 import { eventText, type EventKind } from './ledger-event.ts';
 import type { Mappings } from './mapping.ts';
+import { pause } from './pause.ts';
 import { asked } from './read-assets.ts';
 
 /** Where events go. Its methods must not throw. */
@@ -148,7 +149,7 @@ export class OpenEventStream {
         if (signal.aborted) return;
         if (!isTold) this.#ports.onProblem(error);
         isTold = true;
-        await this.#pause(pauseMs);
+        await pause(pauseMs, signal, this.#ports.startTimer);
         pauseMs = Math.min(pauseMs * 2, LONGEST_PAUSE_MS);
       }
     }
@@ -191,19 +192,6 @@ export class OpenEventStream {
       this.#isWaiting = false;
       this.#currentAtMs = this.#ports.now();
     }
-  }
-
-  #pause(ms: number): Promise<void> {
-    const { signal } = this.#stop;
-    return new Promise((resolve) => {
-      const end = (): void => {
-        stopTimer();
-        signal.removeEventListener('abort', end);
-        resolve();
-      };
-      const stopTimer = this.#ports.startTimer(end, ms);
-      signal.addEventListener('abort', end);
-    });
   }
 }
 
