@@ -116,10 +116,27 @@ function countRows(sql: Sql, filter: EventFilter): Promise<number> {
   return counted(sql, { text: `SELECT FROM ingest.events ${where}`, values });
 }
 
-async function countWrites(sql: Sql, filter: EventFilter): Promise<number> {
-  if (!mayBeWrite(filter)) return 0;
-  const { where, values } = ofWrites(ofOneNetwork(filter), true);
+async function countWrites(sql: Sql, all: EventFilter): Promise<number> {
+  if (!mayBeWrite(all)) return 0;
+  const filter = ofOneNetwork(all);
+  if ((await countNewest(sql, filter)) >= COUNT_LIMIT) return COUNT_LIMIT;
+  const { where, values } = ofWrites(filter, true);
   return counted(sql, { text: `SELECT FROM ingest.write_events w ${where}`, values });
+}
+
+/** Of a network with a key or a channel that most of its events have: the marks of both would list nearly all of them. */
+const NEWEST = 2 * COUNT_LIMIT;
+
+/** How many of the newest events of a network pass its filter; 0 where the marks find few, or none are asked for. */
+async function countNewest(sql: Sql, { networkId, ...filter }: EventFilter): Promise<number> {
+  const { keyId, channel, eventIds } = filter;
+  if (networkId === undefined || (keyId ?? channel) === undefined) return 0;
+  // These have indexes of their own.
+  if (isSource(keyId) || eventIds !== undefined) return 0;
+  const { where, values } = ofWrites(filter, false);
+  const network = `$${values.push(networkId)}`;
+  const newest = `SELECT * FROM ingest.write_events w WHERE w.network_id = ${network} ORDER BY w.id DESC LIMIT ${NEWEST}`;
+  return counted(sql, { text: `SELECT FROM (${newest}) w ${where}`, values });
 }
 
 /** A page of both tables, from each as many rows as it has of what the marks find. */
