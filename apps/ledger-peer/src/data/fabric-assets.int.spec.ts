@@ -254,8 +254,16 @@ describe('a failing network', () => {
     ]);
     const { ok, contracts } = await suite.client.health(probes);
     expect(ok).toBe(true);
+    expect(contracts.map(({ types }) => types.join())).toEqual([
+      'ours.*,both.*,theirs.*,third.*',
+      'kept.*',
+      'vehicle,transfer,ranged,led',
+      ...['pin', 'pin.Org2MSP', 'pin.Org9MSP', 'nobodys', 'misnamed', 'mistyped'],
+    ]);
+    const away = contracts.find(({ reason }) => reason === 'endorsers_away');
+    expect(away?.detail).toMatch(/has the private data, cannot be reached: Org9MSP$/);
     expect(contracts.map(({ reason }) => reason)).toEqual([
-      ...[null, null, null, null, null, 'contract_missing'],
+      ...[null, null, null, null, null, 'endorsers_away'],
       ...['contract_missing', 'function_missing', 'function_missing'],
     ]);
   });

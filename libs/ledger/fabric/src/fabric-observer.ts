@@ -26,8 +26,11 @@ export interface FabricObserver {
   problem?(what: FabricProblem, detail: string): void;
 }
 
-type FabricProblem =
+export type FabricProblem =
   | 'peer_away'
+  | 'contract_away'
+  | 'endorsers_away'
+  | 'peers_behind'
   | 'misconfigured'
   | 'tls_not_reloaded'
   | 'orderers_away'

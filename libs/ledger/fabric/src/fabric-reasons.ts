@@ -20,7 +20,7 @@ export const FABRIC_REASONS = {
   contract_missing: 'no peer that is asked knows the contract on this channel',
   function_missing: 'the chaincode has no contract of that name, or the contract no such transaction',
   contract_away: 'the contract does not answer',
-  endorsers_away: 'the peers that must endorse cannot be reached',
+  endorsers_away: 'the peers of an organisation that must endorse, or that has the private data, cannot be reached',
   peers_behind: 'every peer that answers lacks a block with a write that was acknowledged',
   call_refused: 'the network refuses the call',
 } as const;

@@ -25,10 +25,11 @@ const UNAUTHENTICATED = 16;
  */
 export type AskVerdict =
   | { readonly kind: 'refused' | 'overloaded'; readonly message: string }
+  | { readonly kind: 'misconfigured' | 'away'; readonly message: string; readonly reason: FabricReason }
   | {
-      readonly kind: 'misconfigured' | 'away' | 'elsewhere' | 'again';
+      readonly kind: 'elsewhere' | 'again';
       readonly message: string;
-      readonly reason: FabricReason;
+      readonly reason: 'contract_away' | 'endorsers_away' | 'peers_behind';
     };
 
 /**
@@ -68,9 +69,8 @@ export function askVerdict(error: Failure): AskVerdict {
   const message = texts[0]!;
   if (isOverload(error)) return { kind: 'overloaded', message };
   const known = knownReason(error, texts);
-  if (known !== undefined) {
-    return { kind: known === 'endorsers_away' ? 'elsewhere' : 'misconfigured', message, reason: known };
-  }
+  if (known === 'endorsers_away') return { kind: 'elsewhere', message, reason: known };
+  if (known !== undefined) return { kind: 'misconfigured', message, reason: known };
   switch (error.code) {
     case FAILED_PRECONDITION:
       return {

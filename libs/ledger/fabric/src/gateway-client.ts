@@ -27,6 +27,7 @@ import {
   UnknownOutcomeError,
 } from './fabric-errors.ts';
 import type { FabricObserver, FabricOutcome, FabricState } from './fabric-observer.ts';
+import type { FaultLog } from './fault-log.ts';
 import { FABRIC_REASONS, type FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { Identities } from './identities.ts';
@@ -52,6 +53,7 @@ interface GatewayClientParts {
   readonly keeper: JournalKeeper;
   readonly now: () => number;
   readonly observer: FabricObserver;
+  readonly faults: FaultLog;
 }
 
 /** Below the one second limit of a probe: reports the state of other contracts even if one peer is silent. */
@@ -168,7 +170,9 @@ export class GatewayClient implements FabricClient {
     const contracts = await Promise.all(
       calls.map(async (call) => {
         const asked = await this.#askContract(call);
-        return asked.ok && (await lagging.get(call.channel)) === true ? contractHealth(call, 'peers_behind') : asked;
+        if (!asked.ok || (await lagging.get(call.channel)) !== true) return asked;
+        this.#parts.faults.report('peers_behind', call.channel, FABRIC_REASONS.peers_behind);
+        return contractHealth(call, 'peers_behind');
       }),
     );
     const away = await journal;
@@ -263,8 +267,10 @@ const waitingText = (gone: readonly string[]): string | null =>
 
 const never = (): boolean => false;
 
-function contractHealth({ channel, chaincode }: ContractCall, reason: FabricReason | null) {
-  return { channel, chaincode, ok: reason === null, reason, detail: reason === null ? null : FABRIC_REASONS[reason] };
+function contractHealth({ channel, chaincode, organizations }: ContractCall, reason: FabricReason | null) {
+  const of = reason === 'endorsers_away' && organizations !== undefined ? `: ${organizations.join(', ')}` : '';
+  const detail = reason === null ? null : FABRIC_REASONS[reason] + of;
+  return { channel, chaincode, ok: reason === null, reason, detail };
 }
 
 /** @throws MisconfiguredError: no peer would accept it, now or later. */

@@ -115,15 +115,16 @@ export class GatewayPeers {
 
   /** Records the verdict of a peer, and refines its reason by what is known of the peer. */
   recordVerdict(endpoint: string, verdict: AskVerdict): AskVerdict {
-    const isUseless = verdict.kind === 'misconfigured' && verdict.reason === 'not_a_gateway';
-    if (verdict.kind === 'away') this.backOff(endpoint, verdict.message);
+    const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
+    const refined =
+      verdict.kind === 'away' && peer !== undefined
+        ? { ...verdict, reason: peer.refineReason(verdict.reason, this.#options.now()) }
+        : verdict;
+    const isUseless = refined.kind === 'misconfigured' && refined.reason === 'not_a_gateway';
+    if (refined.kind === 'away') this.backOff(endpoint, `${refined.reason}: ${refined.message}`);
     else if (isUseless) this.backOff(endpoint, undefined);
     else this.answered(endpoint);
-    if (!('reason' in verdict)) return verdict;
-    const peer = this.#peers.find((candidate) => candidate.endpoint === endpoint);
-    return peer === undefined
-      ? verdict
-      : { ...verdict, reason: peer.refineReason(verdict.reason, this.#options.now()) };
+    return refined;
   }
 
   answered(endpoint: string): void {

@@ -7,7 +7,7 @@ interface IdentitiesOptions {
   /** The name of the one that signs what no caller asks for. Default: the first. */
   readonly preferred: string | undefined;
   readonly now: () => number;
-  /** Called once per file change that could not be loaded. */
+  /** Files that could not be loaded; see `IdentityFiles`. */
   readonly onProblem: (name: string, detail: string) => void;
   /** Work waits for an identity that the connection file does not have; called once a minute for each. */
   readonly onGone: (name: string) => void;

@@ -75,10 +75,20 @@ describe('the identity on disk', () => {
     expect(files.current()!.certificate.toString()).toBe(cert);
   });
 
-  it('may appear later', () => {
+  it('may appear later, and is reported every minute until then', () => {
     rmSync(keyFile);
     const files = open();
     expect(files.current()).toBeUndefined();
+    const problem = 'the private key cannot be read';
+    for (const [ms, times] of [
+      [59_000, 1],
+      [1000, 2],
+      [1000, 2],
+    ] as const) {
+      clock.advance(ms);
+      expect(files.current()).toBeUndefined();
+      expect(problems).toEqual(Array.from({ length: times }, () => problem));
+    }
     write(issueIdentity());
     clock.advance(1000);
     expect(files.current()).toBeDefined();

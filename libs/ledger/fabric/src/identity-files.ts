@@ -34,12 +34,13 @@ export type IdentitySource = {
 interface IdentityFilesOptions {
   readonly source: IdentitySource;
   readonly now: () => number;
-  /** Called once per file change that could not be loaded. */
+  /** Called once per file change that could not be loaded, and every minute while there is no identity. */
   readonly onProblem: (detail: string) => void;
 }
 
 /** Minimum interval between checks of the files. */
 const CHECK_EVERY_MS = 1000;
+const REPORT_AGAIN_MS = 60_000;
 
 /**
  * The identity on disk. It is checked on use, so that a rotation needs no restart; calls that began with the old
@@ -50,6 +51,7 @@ export class IdentityFiles {
   #identity: FabricIdentity | undefined;
   #stamp = '';
   #lookedAtMs = Number.NEGATIVE_INFINITY;
+  #reportedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(options: IdentityFilesOptions) {
     this.#options = options;
@@ -78,11 +80,15 @@ export class IdentityFiles {
     if (stamp === this.#stamp && this.#identity !== undefined) return;
     const changed = stamp !== this.#stamp;
     this.#stamp = stamp;
-    const { certificate, key, problems } = readPair(source, now());
+    const at = now();
+    const { certificate, key, problems } = readPair(source, at);
     const { name, mspId } = source;
     if (certificate !== undefined && key !== undefined)
       this.#identity = { name, mspId, certificate, sign: (message) => signLowS(key, message) };
-    if (problems.length > 0 && changed) onProblem(problems.join('; '));
+    const isDue = changed || (this.#identity === undefined && at - this.#reportedAtMs >= REPORT_AGAIN_MS);
+    if (problems.length === 0 || !isDue) return;
+    this.#reportedAtMs = at;
+    onProblem(problems.join('; '));
   }
 }
 

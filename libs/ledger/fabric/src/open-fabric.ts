@@ -5,6 +5,7 @@ import type { FabricConnection } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { FabricClient } from './fabric-client.ts';
 import type { FabricObserver } from './fabric-observer.ts';
+import { FaultLog } from './fault-log.ts';
 import { GatewayClient } from './gateway-client.ts';
 import { GatewayPeers } from './gateway-peers.ts';
 import { Identities } from './identities.ts';
@@ -69,17 +70,18 @@ export function openFabric(options: FabricOptions): FabricClient {
     onAway: (endpoint, reason) => observer.problem?.('peer_away', `${endpoint}: ${reason}`),
     onTlsProblem: (endpoint, problem) => observer.problem?.('tls_not_reloaded', `${endpoint}: ${problem}`),
   });
+  const faults = new FaultLog({ now, observer });
   const window = new CallWindow({ max: limits.window, queueMax: limits.queue, now });
   const journal = new Journal({ sql, schema, holder: randomUUID(), leaseMs, keepSettledMs: KEEP_SETTLED_MS, inUse });
-  const settler = new Settler({ peers, journal, deadlinesMs, now, observer, onSettlement });
+  const settler = new Settler({ peers, journal, deadlinesMs, now, observer, faults, onSettlement });
   const heights = new AcknowledgedHeights({
     journal,
     peers,
     deliveredBy: (channel, endpoint) => settler.deliveredBy(channel, endpoint),
     now,
   });
-  const calls = new PeerCalls({ peers, window, heights, deadlinesMs, now, random, observer });
-  const shared = { peers, deadlinesMs, now, observer };
+  const calls = new PeerCalls({ peers, window, heights, deadlinesMs, now, random, observer, faults });
+  const shared = { peers, deadlinesMs, now, observer, faults };
   const submission = new Submission({ ...shared, calls, window, journal, settler, heights, limits, random });
   const keeper = new JournalKeeper({
     journal,
@@ -91,5 +93,5 @@ export function openFabric(options: FabricOptions): FabricClient {
     onProblem: (detail) => observer.problem?.('journal_away', detail),
   });
   const parts = { connection, sql, identities, peers, window, journal, settler, calls, submission, heights, keeper };
-  return new GatewayClient({ ...parts, now, observer });
+  return new GatewayClient({ ...parts, now, observer, faults });
 }

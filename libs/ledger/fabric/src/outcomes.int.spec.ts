@@ -25,10 +25,11 @@ const PATIENT_MS = 40_000;
 
 let test: TestFabric;
 let client: FabricClient;
+const problems: string[] = [];
 
 beforeAll(async () => {
   test = await openTestFabric({ absoluteMaxBytes: 200_000 });
-  client = test.open();
+  client = test.open({ observer: { problem: (what, detail) => void problems.push(`${what} ${detail}`) } });
   // From now on the block stream has a position.
   await client.submit(write(randomUUID()));
 }, 60_000);
@@ -59,9 +60,13 @@ describe('a call that is refused or cannot be made', () => {
 
   it('is unavailable while the chaincode is down, and works when it is back', async () => {
     const id = randomUUID();
+    problems.length = 0;
     await test.peer.chaincode.kill('records');
     expect(await caught(client.evaluate(read(id)))).toBeInstanceOf(UnavailableError);
     expect(await caught(client.submit(write(id)))).toBeInstanceOf(UnavailableError);
+    // Both within the same minute.
+    const place = `${test.peer.url} main/records as default`;
+    expect(problems).toEqual([expect.stringContaining(`contract_away ${place}: `)]);
     await test.peer.chaincode.start('records');
     expect(await isWritten(id)).toBe(false);
     expect(await client.submit(write(id))).toMatchObject({ transactionId: expect.stringMatching(/^[0-9a-f]{64}$/) });
@@ -100,6 +105,7 @@ describe('a call that is refused or cannot be made', () => {
     expect(await caught(client.submit({ ...write(id), args: [JSON.stringify([large])] }))).toBeInstanceOf(
       MisconfiguredError,
     );
+    expect(problems.at(-1)).toMatch(/^misconfigured the orderer of main\/records: /);
     expect(await isWritten(id)).toBe(false);
     expect(client.state().unsettled).toBe(0);
   });

@@ -7,6 +7,7 @@ import type { ContractCall, EvaluateOptions } from './fabric-client.ts';
 import { pause, type Deadline } from './deadline.ts';
 import { ContractRefusedError, MisconfiguredError, OverloadedError, UnavailableError } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
+import type { FaultLog } from './fault-log.ts';
 import { askVerdict, type AskVerdict } from './fabric-status.ts';
 import type { FabricReason } from './fabric-reasons.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
@@ -22,6 +23,7 @@ interface PeerCallsOptions {
   /** 0 <= x < 1. */
   readonly random: () => number;
   readonly observer: FabricObserver;
+  readonly faults: FaultLog;
 }
 
 /**
@@ -47,16 +49,10 @@ const SPANS = {
 const ATTEMPTS = 4;
 const PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1000;
-const LOG_AGAIN_MS = 60_000;
-/** Maximum faults remembered as logged, and maximum characters logged of one. */
-const MAX_FAULTS = 1000;
-const MAX_MESSAGE_LENGTH = 1000;
 
 /** Evaluate and Endorse: neither orders anything, so both may be retried with a new proposal. */
 export class PeerCalls {
   readonly #options: PeerCallsOptions;
-  /** When each configuration fault was last logged. */
-  readonly #loggedAtMs = new Map<string, number>();
 
   constructor(options: PeerCallsOptions) {
     this.#options = options;
@@ -148,7 +144,9 @@ export class PeerCalls {
     /** Of the configuration, or that a peer is behind: more specific than another peer's silence. */
     const reasons = new Set<FabricReason>();
     const tried = new Set<string>();
-    const misconfigured = new Map<string, FabricReason>();
+    const misconfigured = new Set<string>();
+    /** What peers that answer said of others: logged if the call fails for it. */
+    const others: (() => void)[] = [];
     for (let attempt = 0; ; attempt += 1) {
       const place = window.enter(deadline.signal);
       if (place !== undefined) await place;
@@ -165,34 +163,36 @@ export class PeerCalls {
         observer.phase?.(phase, true, now() - startedAtMs);
         return answer;
       } catch (error) {
-        const verdict = verdictOf(error);
+        const verdict = verdictOf(error, call, peer);
         window.leave(callOutcome(verdict));
         observer.phase?.(phase, verdict?.kind === 'refused', now() - startedAtMs);
         if (peer === undefined || verdict === undefined) throw error;
         const found = peers.recordVerdict(peer.endpoint, verdict);
         if (isTelling(found)) reasons.add(found.reason);
-        if (found.kind === 'misconfigured') {
-          misconfigured.set(peer.endpoint, found.reason);
-          this.#logMisconfigured(call, peer, found.reason, found.message);
-        }
+        if (found.kind === 'misconfigured') misconfigured.add(peer.endpoint);
+        others.push(this.#report(found, call, peer));
         if (found.kind !== 'overloaded') failures += 1;
         // Each peer is asked once before one is asked again.
         if (tried.add(peer.endpoint).size === peers.count) tried.clear();
         const isCertain = misconfigured.size === peers.count;
         const [knownReason] = reasons;
-        await this.#beforeNext(found, { phase, attempt, failures, deadline, cause: error, isCertain, knownReason });
+        const onEnded = () => others.forEach((report) => report());
+        await this.#beforeNext(found, {
+          ...{ phase, attempt, failures, deadline, isCertain, knownReason, onEnded },
+          cause: error,
+        });
       }
     }
   }
 
-  /** Logs the peer's own message, once a minute for each kind, for whoever must fix it. */
-  #logMisconfigured({ channel, chaincode }: ContractCall, peer: PeerGateway, reason: string, message: string): void {
-    const { now, observer } = this.#options;
-    const what = `${peer.endpoint} ${channel}/${chaincode} as ${peer.identity.name}: ${reason}`;
-    if (now() - (this.#loggedAtMs.get(what) ?? Number.NEGATIVE_INFINITY) < LOG_AGAIN_MS) return;
-    if (this.#loggedAtMs.size >= MAX_FAULTS) this.#loggedAtMs.clear();
-    this.#loggedAtMs.set(what, now());
-    observer.problem?.('misconfigured', `${what}: ${message.slice(0, MAX_MESSAGE_LENGTH)}`);
+  /** Logs what an operator must fix; returns what logs the rest, if the call fails for it. */
+  #report(found: AskVerdict, { channel, chaincode }: ContractCall, { endpoint, identity }: PeerGateway): () => void {
+    const { faults } = this.#options;
+    const place = `${endpoint} ${channel}/${chaincode} as ${identity.name}`;
+    if (found.kind === 'misconfigured') faults.report('misconfigured', `${place}: ${found.reason}`, found.message);
+    return () => {
+      if (found.kind === 'elsewhere' || found.kind === 'again') faults.report(found.reason, place, found.message);
+    };
   }
 
   /** Waits if a retry may help; otherwise throws the final error. */
@@ -201,10 +201,12 @@ export class PeerCalls {
     const { kind, message } = verdict;
     if (kind === 'refused') throw new ContractRefusedError(message, { cause });
     if (kind === 'misconfigured' && isCertain) throw new MisconfiguredError(message, { cause, reason: verdict.reason });
-    const ended = (): Error =>
-      'reason' in verdict
+    const ended = (): Error => {
+      round.onEnded();
+      return 'reason' in verdict
         ? new UnavailableError(message, { cause, reason: round.knownReason ?? verdict.reason })
         : new OverloadedError(message, { cause });
+    };
     const { observer, peers, random } = this.#options;
     if (failures >= Math.max(ATTEMPTS, peers.count + 1)) throw ended();
     observer.retried?.(kind === 'overloaded' ? 'overload' : round.phase);
@@ -254,9 +256,19 @@ function told<Answer>({ answer, refused, error }: Outcome<Answer>): Answer {
 const isTelling = (verdict: AskVerdict): verdict is Extract<AskVerdict, { readonly reason: FabricReason }> =>
   'reason' in verdict && (verdict.kind === 'misconfigured' || verdict.reason === 'peers_behind');
 
-function verdictOf(error: unknown): AskVerdict | undefined {
+/** Undefined for what no peer said. */
+function verdictOf(error: unknown, call: ContractCall, peer: PeerGateway | undefined): AskVerdict | undefined {
   if (error instanceof PeerBehindError) return { kind: 'elsewhere', message: error.message, reason: 'peers_behind' };
-  return error instanceof GatewayError ? askVerdict(error) : undefined;
+  if (!(error instanceof GatewayError) || peer === undefined) return undefined;
+  return ofOrganizations(askVerdict(error), organizationsOf(call, peer));
+}
+
+/** Of a call that names organisations, peers say that the contract is missing if none of theirs can be reached. */
+function ofOrganizations(verdict: AskVerdict, organizations: readonly string[] | undefined): AskVerdict {
+  const isTheirs = verdict.kind === 'misconfigured' && verdict.reason === 'contract_missing';
+  if (organizations === undefined || !isTheirs) return verdict;
+  const message = `no peer of ${organizations.join(', ')} with the contract can be reached: ${verdict.message}`;
+  return { kind: 'elsewhere', message, reason: 'endorsers_away' };
 }
 
 const bufferOf = (bytes: Uint8Array): Buffer => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
@@ -271,16 +283,23 @@ interface Round {
   readonly isCertain: boolean;
   /** A peer's reason about the configuration, or that it is behind: more specific than another peer's silence. */
   readonly knownReason: FabricReason | undefined;
+  /** Called before the call ends as unavailable or overloaded. */
+  readonly onEnded: () => void;
 }
 
 /**
  * A gateway peer passes transient data to peers of its own organisation, which after a fail-over is another one, and to
  * those that discovery adds: so a call with private data names the caller's organisation unless it names others.
  */
-function proposalOf(call: ContractCall, { gateway }: PeerGateway): Proposal {
-  const { args, transient, isPrivate = transient !== undefined } = call;
-  const organizations = call.organizations ?? (isPrivate ? [gateway.getIdentity().mspId] : undefined);
-  const contract = gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
+function organizationsOf(call: ContractCall, { identity }: PeerGateway): readonly string[] | undefined {
+  const { organizations, transient, isPrivate = transient !== undefined } = call;
+  return organizations ?? (isPrivate ? [identity.mspId] : undefined);
+}
+
+function proposalOf(call: ContractCall, peer: PeerGateway): Proposal {
+  const { args, transient } = call;
+  const organizations = organizationsOf(call, peer);
+  const contract = peer.gateway.getNetwork(call.channel).getContract(call.chaincode, call.contract);
   return contract.newProposal(call.transaction, {
     arguments: [...args],
     ...(transient === undefined ? {} : { transientData: transient }),

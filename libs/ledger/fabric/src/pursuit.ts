@@ -2,9 +2,11 @@ import { GatewayError, type Status } from '@hyperledger/fabric-gateway';
 import { gateway as protos, msp } from '@hyperledger/fabric-protos';
 import type { FabricDeadlines } from './connection-file.ts';
 import type { FabricObserver } from './fabric-observer.ts';
-import { isOrderersAway, sendVerdict } from './fabric-status.ts';
+import { sendVerdict } from './fabric-status.ts';
+import type { FaultLog } from './fault-log.ts';
 import type { GatewayPeers, PeerGateway } from './gateway-peers.ts';
 import type { OpenTransaction } from './open-transaction.ts';
+import { sendFailed } from './send-failed.ts';
 import { sendRequest } from './submit-request.ts';
 
 interface PursuitOptions {
@@ -12,6 +14,7 @@ interface PursuitOptions {
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;
   readonly observer: FabricObserver;
+  readonly faults: FaultLog;
   /** True if the channel's stream would report a block. */
   readonly isLive: (channel: string) => boolean;
   /** A peer's answer to a status request. */
@@ -98,7 +101,7 @@ export class Pursuit {
       const failed = error instanceof GatewayError;
       if (!failed) observer.problem?.('unexpected', String(error));
       else if (error.code === UNAVAILABLE)
-        peers.backOff(peer.endpoint, isOrderersAway(error) ? undefined : error.message);
+        sendFailed(this.#options, { channel: open.channel, endpoint: peer.endpoint }, error);
       this.#scheduleNext(open, failed && error.code === UNAVAILABLE);
     }
   }

@@ -3,6 +3,7 @@ import { CommitStream } from './commit-stream.ts';
 import type { FabricDeadlines } from './connection-file.ts';
 import { EndingWriter, settlementOf, type OnSettlement } from './ending-writer.ts';
 import type { FabricObserver } from './fabric-observer.ts';
+import type { FaultLog } from './fault-log.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { Ending, OrphanEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
@@ -17,6 +18,7 @@ interface SettlerOptions {
   readonly deadlinesMs: FabricDeadlines;
   readonly now: () => number;
   readonly observer: FabricObserver;
+  readonly faults: FaultLog;
   readonly onSettlement: OnSettlement | undefined;
 }
 
@@ -40,13 +42,14 @@ export class Settler {
 
   constructor(options: SettlerOptions) {
     this.#options = options;
-    const { journal, observer, peers, deadlinesMs, now } = options;
+    const { journal, observer, faults, peers, deadlinesMs, now } = options;
     this.#endings = new EndingWriter(journal, (detail) => observer.problem?.('journal_away', detail));
     this.#pursuit = new Pursuit({
       peers,
       deadlinesMs,
       now,
       observer,
+      faults,
       isLive: (channel) => this.#streams.get(channel)?.live === true,
       onStatus: (open, code, blockNumber) => this.#status(open, code, blockNumber),
     });

@@ -111,7 +111,9 @@ describe('several peers', () => {
     // Another process, which has seen no block of its own, and whose preferred peer lags.
     const tls = { tlsCaFile: test.peer.tlsCaFile };
     const peers = [second.url, test.peer.url].map((endpoint) => ({ endpoint, ...tls }));
-    const other = test.open({ connection: test.connection({ peers }) });
+    const logged: string[] = [];
+    const observer = { problem: (what: string, detail: string) => void logged.push(`${what} ${detail}`) };
+    const other = test.open({ connection: test.connection({ peers }), observer });
     const asIs = await other.evaluate(read(id));
     expect(asIs).toHaveLength(0);
     const current = { mayBeOutdated: () => true };
@@ -125,6 +127,10 @@ describe('several peers', () => {
       ok: false,
       contracts: [{ ok: false, reason: 'peers_behind' }],
     });
+    expect(logged.filter((text) => text.startsWith('peers_behind '))).toEqual([
+      expect.stringContaining(`${second.url} main/records as default: The peer lacks a block`),
+      expect.stringMatching(/^peers_behind main: /),
+    ]);
     second.catchUp();
     expect(JSON.parse(String(await other.evaluate(read(id), current)))).toMatchObject({ id });
     expect(await other.evaluate(read('nobody'), current)).toHaveLength(0);
@@ -154,6 +160,7 @@ describe('several peers', () => {
       await client.submit(write(randomUUID()));
     }
     expect(problems.filter((what) => what === 'peer_away')).toHaveLength(1);
+    expect(problems.filter((what) => what === 'endorsers_away')).toHaveLength(1);
     await test.peer.start();
   }, 40_000);
 

@@ -13,13 +13,15 @@ import {
   UnknownOutcomeError,
 } from './fabric-errors.ts';
 import type { FabricObserver } from './fabric-observer.ts';
-import { isOrderersAway, sendVerdict } from './fabric-status.ts';
+import type { FaultLog } from './fault-log.ts';
+import { sendVerdict } from './fabric-status.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
 import type { JournalEntry } from './journal-statements.ts';
 import type { Journal } from './journal.ts';
 import type { OpenTransaction } from './open-transaction.ts';
 import type { AcknowledgedHeights } from './peer-height.ts';
 import type { Endorsed, PeerCalls } from './peer-calls.ts';
+import { sendFailed } from './send-failed.ts';
 import type { Settler } from './settler.ts';
 import { sendRequest } from './submit-request.ts';
 
@@ -35,6 +37,7 @@ interface SubmissionOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly observer: FabricObserver;
+  readonly faults: FaultLog;
 }
 
 /** Another transaction changed what this one had read: a new one reads again. */
@@ -53,7 +56,6 @@ export class Submission {
   readonly #options: SubmissionOptions;
   /** Work that continues after its caller has left. */
   readonly #detached = new Set<Promise<void>>();
-  #orderersAway = false;
 
   constructor(options: SubmissionOptions) {
     this.#options = options;
@@ -61,13 +63,14 @@ export class Submission {
 
   /** A new transaction for each attempt, and only once the last one is known to have no effect. */
   async run(call: ContractCall, options: SubmitOptions, deadline: Deadline): Promise<Committed> {
-    const { limits, observer, random } = this.#options;
+    const { limits, observer, random, faults } = this.#options;
     for (let attempt = 1; ; attempt += 1) {
       const settlement = await this.#attempt(call, options, deadline);
       switch (settlement.status) {
         case 'committed':
           return settlement;
         case 'refused':
+          faults.report('misconfigured', `the orderer of ${call.channel}/${call.chaincode}`, settlement.message);
           throw new MisconfiguredError(settlement.message);
         case 'unknown':
           throw new UnknownOutcomeError(settlement.transactionId);
@@ -183,7 +186,6 @@ export class Submission {
     const startedAtMs = now();
     try {
       await inSpan(SUBMIT, () => sendRequest(peer, open.request, deadlinesMs.submit));
-      this.#orderersAway = false;
       window.leave('succeeded');
       observer.phase?.('submit', true, now() - startedAtMs);
       settler.acknowledged(open);
@@ -196,21 +198,11 @@ export class Submission {
       }
       const verdict = sendVerdict(error);
       window.leave(verdict.kind === 'unsent' ? 'overloaded' : 'failed');
-      if (verdict.kind === 'unknown') this.#backOff(peer.endpoint, error);
+      if (verdict.kind === 'unknown')
+        sendFailed(this.#options, { channel: open.channel, endpoint: peer.endpoint }, error);
       if (verdict.kind === 'refused') settler.refused(open, verdict.message);
       else settler.unconfirmed(open);
     }
-  }
-
-  /**
-   * Another peer may reach the orderers that this one cannot. An outage of orderers is logged once, until one accepts.
-   */
-  #backOff(endpoint: string, error: GatewayError): void {
-    const { peers, observer } = this.#options;
-    const away = isOrderersAway(error);
-    peers.backOff(endpoint, away ? undefined : error.message);
-    if (away && !this.#orderersAway) observer.problem?.('orderers_away', `${endpoint}: ${error.message}`);
-    this.#orderersAway ||= away;
   }
 
   #runDetached(work: Promise<void>): void {
