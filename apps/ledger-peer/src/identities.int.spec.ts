@@ -177,7 +177,8 @@ describe('a job whose identity is gone from the connection file', () => {
     await until(async () => (await without.client.health([])).problem !== null);
     expect(await without.client.health([])).toEqual({
       ok: true,
-      problem: 'work waits for identities that the connection file does not have: approver',
+      problem:
+        'work waits for identities that the connection file does not have: approver; put them back, or list them in retired',
       contracts: [],
     });
     expect(height()).toBe(before);
@@ -188,4 +189,32 @@ describe('a job whose identity is gone from the connection file', () => {
     expect(JSON.parse((await peer.jobs.find(jobId, 'approvers'))?.result ?? '')).toMatchObject({ succeeded: [id] });
     expect((await signersOfJournal()).at(-1)).toBe('approver');
   }, 30_000);
+
+  it('ends as failed once that is retired, if it has sent nothing; a transaction that it has sent counts', async () => {
+    const idle = start({ runsJobs: false });
+    const caller = { familyId: 'approvers', bucket: 'b', limit: 'calls' as const, identity: 'approver' };
+    const [id, sent] = [freshId(), freshId()];
+    const { jobId } = await idle.peer.answer(writeOf([id], { type: 'deed', caller, prefersAsync: true }));
+    suite.peer.orderer.hold();
+    const pending = await idle.peer.answer(writeOf([sent], { type: 'deed', caller }));
+    expect(pending.status).toBe(202);
+    await idle.peer.close();
+    await idle.client.close();
+    const retired = ['approver'];
+    const { peer, client } = start({
+      more: { identities: identities.slice(0, 1), callers: [], default: 'clerk', retired },
+    });
+    const resultOf = async (job: string) => (await peer.jobs.find(job, 'approvers'))?.result ?? 'null';
+    await until(async () => (await resultOf(jobId)) !== 'null', { timeoutMs: 15_000 });
+    expect(JSON.parse(await resultOf(jobId))).toMatchObject({
+      failed: [
+        { id, code: 'LEDGER_UNAVAILABLE', retryable: false, message: expect.stringContaining('listed in retired') },
+      ],
+    });
+    expect(await client.health([])).toMatchObject({ ok: true, problem: null });
+    expect(await resultOf(pending.jobId)).toBe('null');
+    suite.peer.orderer.release();
+    await until(async () => (await resultOf(pending.jobId)) !== 'null', { timeoutMs: 20_000 });
+    expect(JSON.parse(await resultOf(pending.jobId))).toMatchObject({ succeeded: [sent], failed: [] });
+  }, 60_000);
 });

@@ -32,6 +32,7 @@ describe('a connection file', () => {
       ],
       defaultIdentity: 'default',
       callers: [],
+      retired: [],
       peers: [{ endpoint: 'peer.north.example:7051', tlsCaFile: '/etc/fabric/ca.pem', serverNameOverride: 'peer' }],
       channels: [
         { name: 'main', holds: ['acme.main'] },

@@ -117,6 +117,8 @@ export interface FabricConnection {
   /** The name of the one that signs for callers without an entry; undefined: for them nothing is signed. */
   readonly defaultIdentity: string | undefined;
   readonly callers: readonly FabricCaller[];
+  /** Names of identities that were removed on purpose. */
+  readonly retired: readonly string[];
   readonly peers: readonly FabricPeer[];
   readonly channels: readonly FabricChannel[];
   readonly deadlinesMs: FabricDeadlines;
@@ -189,6 +191,7 @@ export function parseConnection(content: unknown, path: string): FabricConnectio
     identities: identitiesOf(file, optional),
     defaultIdentity: file.identities === undefined ? ONLY_IDENTITY : (file.default ?? undefined),
     callers: callersOf(file),
+    retired: file.retired ?? [],
     peers: file.peers.map(({ endpoint, tlsCaFile, tlsCertFile, tlsKeyFile, serverNameOverride }) => ({
       endpoint,
       tlsCaFile: optional(tlsCaFile),

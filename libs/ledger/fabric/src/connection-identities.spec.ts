@@ -46,6 +46,14 @@ describe('the identities of a connection file', () => {
     expect(parse({ ...several, default: null }).defaultIdentity).toBeUndefined();
   });
 
+  it('may have been others before, which are retired', () => {
+    expect(parse({ ...several, retired: ['guest', 'default'] }).retired).toEqual(['guest', 'default']);
+    expect(parse(several).retired).toEqual([]);
+    expect(faultsOf({ ...several, retired: ['guest', 'clerk'] })).toEqual(['/retired/1 is one of the identities']);
+    const single = { ...network, mspId: 'NorthMSP', certFile: 'cert.pem', keyFile: 'key.pem' };
+    expect(faultsOf({ ...single, retired: ['default'] })).toEqual(['/retired/0 is one of the identities']);
+  });
+
   it('are refused with all faults at once', () => {
     const content = {
       ...network,

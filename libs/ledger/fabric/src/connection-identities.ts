@@ -39,6 +39,8 @@ export const identityMembers = {
   /** Signs for callers without an entry in `callers`; null: they are refused. */
   default: Type.Optional(Type.Unsafe<string | null>({ type: 'string', nullable: true })),
   callers: Type.Optional(Type.Array(Caller, { maxItems: 1000 })),
+  /** Names of identities that were removed on purpose: what was to be signed as them fails. */
+  retired: Type.Optional(Type.Array(name, { maxItems: 1000 })),
 } as const;
 
 type IdentityContent = Static<TObject<typeof identityMembers>>;
@@ -56,9 +58,10 @@ export const ONLY_IDENTITY = 'default';
 
 /** All faults of these members, whose shape is valid. */
 export function identityFaults(file: IdentityContent): string[] {
-  const { identities, callers } = file;
+  const { identities, callers, retired = [] } = file;
   if (identities === undefined) {
     return [
+      ...retiredFaults(retired, [ONLY_IDENTITY]),
       ...sourceFaults(file, 'the file'),
       ...(file.mspId === undefined ? ["the file must have required property 'mspId'"] : []),
       ...(file.default === undefined ? [] : ['the file has default, and no identities']),
@@ -79,6 +82,7 @@ export function identityFaults(file: IdentityContent): string[] {
     ]),
     ...defaultFaults(file.default, names),
     ...callerFaults(callers ?? [], names),
+    ...retiredFaults(retired, names),
   ];
 }
 
@@ -95,6 +99,9 @@ function defaultFaults(fallback: string | null | undefined, names: readonly stri
   if (fallback === undefined) return ['the file has identities, so it needs default: the name of one, or null'];
   return fallback === null || names.includes(fallback) ? [] : ['/default names none of the identities'];
 }
+
+const retiredFaults = (retired: readonly string[], names: readonly string[]): string[] =>
+  retired.flatMap((one, position) => (names.includes(one) ? [`/retired/${position} is one of the identities`] : []));
 
 function callerFaults(callers: readonly CallerEntry[], names: readonly string[]): string[] {
   const known = new Set<string>();

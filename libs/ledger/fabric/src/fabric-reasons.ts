@@ -1,6 +1,7 @@
 /** Why a peer, a channel or a contract cannot be used: a closed set, each with a sentence for people. */
 export const FABRIC_REASONS = {
   identity_unusable: 'the certificate or the key of this service cannot be used',
+  identity_retired: 'the identity that was to sign is listed in retired of the connection file',
   identity_refused: 'the channel rejects this identity: its MSP id or its certificate is unknown there',
   journal_away: 'the database of the journal does not answer',
   dns_failed: 'the host name of the peer cannot be resolved',

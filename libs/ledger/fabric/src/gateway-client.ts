@@ -263,7 +263,9 @@ export class GatewayClient implements FabricClient {
 
 /** For operators: work is not signed as another identity than the one that it began with. */
 const waitingText = (gone: readonly string[]): string | null =>
-  gone.length === 0 ? null : `work waits for identities that the connection file does not have: ${gone.join(', ')}`;
+  gone.length === 0
+    ? null
+    : `work waits for identities that the connection file does not have: ${gone.join(', ')}; put them back, or list them in retired`;
 
 const never = (): boolean => false;
 

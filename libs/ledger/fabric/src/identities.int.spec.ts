@@ -142,9 +142,20 @@ describe('a connection with several identities', () => {
     expect(problems).toEqual(['identity_gone work waits for retired, which the connection file lacks']);
     expect(await client.health([])).toMatchObject({
       ok: true,
-      problem: 'work waits for identities that the connection file does not have: retired',
+      problem:
+        'work waits for identities that the connection file does not have: retired; put them back, or list them in retired',
     });
     clock.advance(60_000);
+    expect(await client.health([])).toMatchObject({ ok: true, problem: null });
+  });
+
+  it('fails what is to be signed as one that is listed in retired, and sends nothing', async () => {
+    const client = open({ retired: ['guest'] });
+    const height = test.peer.channel('main').height();
+    const error = await caught(client.submit(as('guest', write(randomUUID()))));
+    expect(error).toBeInstanceOf(MisconfiguredError);
+    expect(error).toMatchObject({ reason: 'identity_retired' });
+    expect(test.peer.channel('main').height()).toBe(height);
     expect(await client.health([])).toMatchObject({ ok: true, problem: null });
   });
 

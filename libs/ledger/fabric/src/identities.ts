@@ -1,4 +1,4 @@
-import { UnavailableError } from './fabric-errors.ts';
+import { MisconfiguredError, UnavailableError } from './fabric-errors.ts';
 import { IdentityFiles, type CredentialsState, type FabricIdentity, type IdentitySource } from './identity-files.ts';
 
 interface IdentitiesOptions {
@@ -6,6 +6,8 @@ interface IdentitiesOptions {
   readonly sources: readonly IdentitySource[];
   /** The name of the one that signs what no caller asks for. Default: the first. */
   readonly preferred: string | undefined;
+  /** Names of others that were removed on purpose. */
+  readonly retired?: readonly string[];
   readonly now: () => number;
   /** Files that could not be loaded; see `IdentityFiles`. */
   readonly onProblem: (name: string, detail: string) => void;
@@ -46,11 +48,14 @@ export class Identities {
 
   /**
    * Undefined while its files cannot be used.
-   * @throws UnavailableError if the connection file has none of this name: nothing is signed as another.
+   * @throws UnavailableError if the connection file has none of this name, and MisconfiguredError if it was removed on
+   * purpose: nothing is signed as another.
    */
   current(name: string): FabricIdentity | undefined {
     const files = this.#files.get(name);
     if (files !== undefined) return files.current();
+    if (this.#options.retired?.includes(name) === true)
+      throw new MisconfiguredError(`The identity ${name} is retired.`, { reason: 'identity_retired' });
     this.#miss(name);
     throw new UnavailableError(`The connection file has no identity ${name}.`, { reason: 'identity_unusable' });
   }

@@ -56,6 +56,7 @@ export function openFabric(options: FabricOptions): FabricClient {
   const identities = new Identities({
     sources: connection.identities,
     preferred: connection.defaultIdentity,
+    retired: connection.retired,
     now,
     onProblem: (name, detail) => observer.problem?.('identity_not_reloaded', `${name}: ${detail}`),
     onGone: (name) => observer.problem?.('identity_gone', `work waits for ${name}, which the connection file lacks`),
