@@ -105,11 +105,12 @@ describe('a mapping that names the organisations that endorse', () => {
   });
 
   it('is at fault if they do not satisfy the endorsement policy, and trying again would not help', async () => {
-    expect(await suite.ledger.write(target('theirs.x'), [asset(freshId(), 'theirs.x')])).toEqual({
+    const failed = await suite.ledger.write(target('theirs.x'), [asset(freshId(), 'theirs.x')]);
+    const { transactionId } = suite.peer.channel('main').transactions().at(-1)!;
+    expect(failed).toEqual({
       outcome: 'failed',
       code: 'LEDGER_UNAVAILABLE',
-      message:
-        'The transaction is in a block but invalid (ENDORSEMENT_POLICY_FAILURE): the endorsers that the mapping names do not satisfy an endorsement policy; nothing was written.',
+      message: `Transaction ${transactionId} is in a block but invalid (ENDORSEMENT_POLICY_FAILURE): the endorsers that the mapping names do not satisfy an endorsement policy; nothing was written.`,
       retryable: false,
     });
   });

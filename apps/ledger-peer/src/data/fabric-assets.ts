@@ -216,10 +216,10 @@ const NOT_ORDERED = 'The network did not order the transaction; nothing was writ
 type Outdated = Pick<EvaluateOptions, 'mayBeOutdated'>;
 
 /** Endorsers that the mapping has chosen, and not Fabric's discovery, will not satisfy the policy another time either. */
-function invalidated({ code }: InvalidatedError, areEndorsersMapped: boolean): WriteOutcome {
+function invalidated({ code, transactionId }: InvalidatedError, areEndorsersMapped: boolean): WriteOutcome {
   const isMapping = areEndorsersMapped && code === 'ENDORSEMENT_POLICY_FAILURE';
   const why = isMapping ? ': the endorsers that the mapping names do not satisfy an endorsement policy' : '';
-  const message = `The transaction is in a block but invalid (${code})${why}; nothing was written.`;
+  const message = `Transaction ${transactionId} is in a block but invalid (${code})${why}; nothing was written.`;
   return { outcome: 'failed', code: 'LEDGER_UNAVAILABLE', message, retryable: !isMapping };
 }
 

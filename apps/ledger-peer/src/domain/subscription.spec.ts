@@ -20,10 +20,12 @@ describe('a subscription as operators see it', () => {
   });
 
   it.each([
-    ['active', false],
-    ['paused', true],
-    ['stopped', true],
-  ] as const)('that is %s says so, and whether it is paused: %s', (state, paused) => {
-    expect(subscriptionRow({ ...kept, state }, new Map())).toMatchObject({ state, paused });
+    ['active', null, 'active', false],
+    ['active', createdAt, 'failing', false],
+    ['paused', createdAt, 'paused', true],
+    ['stopped', createdAt, 'stopped', true],
+  ] as const)('that is %s, failing since %s, is %s, and paused: %s', (stored, failingSince, state, paused) => {
+    const row = subscriptionRow({ ...kept, state: stored, failingSince }, new Map());
+    expect(row).toMatchObject({ state, paused, failingSince });
   });
 });

@@ -6,8 +6,10 @@ const Text = Type.String();
 const Time = Type.String({ description: 'RFC 3339 with milliseconds.' });
 const SecretId = Type.String({ pattern: '^[a-z0-9][a-z0-9-]{0,39}$', description: 'A name for the secret, as `k1`.' });
 
-const State = enumOf('SubscriptionState', ['active', 'paused', 'stopped'], {
-  description: '`stopped`: an event was not acknowledged for 72 hours. Resume with `paused: false`.',
+const State = enumOf('SubscriptionState', ['active', 'failing', 'paused', 'stopped'], {
+  description:
+    '`failing`: the newest attempt failed, and there will be another one. `stopped`: an event was not acknowledged for 72 ' +
+    'hours. Resume with `paused: false`.',
 });
 
 /** A secret as it is stored; `sealed` never leaves the process. */
@@ -29,7 +31,8 @@ export const Subscription = Type.Object({
   events: orNull(Type.Array(EventKind, { minItems: 1, maxItems: 2, description: 'Null: both kinds.' })),
   secrets: Type.Array(KeptSecret),
   cursor: Type.String({ description: 'Of the newest acknowledged event.' }),
-  state: State,
+  /** Stored; an active one may be failing. */
+  state: enumOf('StoredSubscriptionState', ['active', 'paused', 'stopped']),
   failingSince: orNull(Time),
   attempts: Type.Integer({ description: 'Of the event that is not acknowledged yet.' }),
   problem: orNull(
@@ -73,7 +76,9 @@ export const NewSubscription = named(
     events: Type.Optional(events),
     secrets,
     from: Type.Optional(
-      Type.String({ description: '`0`: from the first event; a cursor: after that event. Default: from now on.' }),
+      Type.String({
+        description: '`0`: from the first event that can be read; a cursor: after that event. Default: from now on.',
+      }),
     ),
     paused,
   }),
@@ -104,6 +109,7 @@ export const SubscriptionRow = named(
   'Subscription',
   Type.Object({
     ...members,
+    state: State,
     paused: Type.Boolean({ description: 'Nothing is sent: an operator paused it, or it was stopped.' }),
     secrets: Type.Array(ShownSecret),
   }),
@@ -118,5 +124,6 @@ export function subscriptionRow(subscription: Subscription, generated: ReadonlyM
   });
   const { types: its, events: kinds, ...rest } = subscription;
   const paused = rest.state !== 'active';
-  return { ...rest, paused, types: its && [...its], events: kinds && [...kinds], secrets: shown };
+  const state = !paused && rest.failingSince !== null ? 'failing' : rest.state;
+  return { ...rest, state, paused, types: its && [...its], events: kinds && [...kinds], secrets: shown };
 }

@@ -109,6 +109,7 @@ export function SubscriptionsPage(): ReactNode {
 
 const STATES: Readonly<Record<Subscription['state'], readonly [Tone, string]>> = {
   active: ['good', 'Active'],
+  failing: ['wait', 'Failing'],
   paused: ['plain', 'Paused'],
   stopped: ['bad', 'Stopped'],
 };
