@@ -5,24 +5,25 @@ import { fabricSuite } from './testing/fabric-suite.ts';
 
 const suite = fabricSuite();
 
-it('tries each read and query of a mapping on a network, and writes nothing', async () => {
+it('tries each read, query and history of a mapping on a network, and writes nothing', async () => {
   const { client, ledger, peer } = suite;
   const before = peer.channel('main').height();
   const rules = { driver: 'fabric', defaultChannel: undefined } as const;
   const { ok, calls } = await checkMapping({ ledger, rules, now: Date.now }, JSON.stringify(MAPPING));
   expect(ok).toBe(false);
-  const told = calls.map(({ chaincode, transaction, answer }) => `${chaincode} ${transaction}: ${answer}`);
+  const told = calls.map(({ types, transaction, answer }) => `${types.join()} ${transaction}: ${answer}`);
   expect(told).toEqual(
     expect.arrayContaining([
-      'records read: absent',
-      'records queryByType: answered',
-      'basic ReadAsset: absent',
-      'basic GetAllAssets: answered',
+      'ours.* read: absent',
+      'ours.* queryByType: answered',
+      'vehicle ReadAsset: absent',
+      'vehicle GetAllAssets: answered',
+      'ranged GetAssetHistory: answered',
       // Its words for a missing asset are not those of the mapping.
-      'basic ReadAsset: refused',
-      'basic GetPin: absent',
-      'nowhere read: unavailable',
-      'basic ReadAsst: unavailable',
+      'transfer ReadAsset: refused',
+      'pin GetPin: absent',
+      'nobodys read: unavailable',
+      'mistyped ReadAsst: unavailable',
     ]),
   );
   const details = calls.map(({ detail }) => detail);

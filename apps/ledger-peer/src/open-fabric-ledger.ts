@@ -26,7 +26,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
   const typos = familiesWithoutKey(connection, options.config.apiKeys.families);
   if (typos.length > 0) options.log.warn('callers_without_key', { families: typos.join(', ') });
   const assets = fabricAssets({ client, channels, settleWithinMs: SETTLE_WITHIN_MS });
-  const probes = probesOf(channels, targets);
+  const probes = probesOf(channels, options.config.mappings);
   return {
     assets: ledgerMetrics.watch(assets),
     signers: signersOf(connection),
@@ -43,7 +43,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
         ...(identities === undefined ? {} : { identities: [...identities] }),
       };
     },
-    health: () => client.health(probes),
+    health: () => healthOf(client, probes),
     waiting,
   };
 }

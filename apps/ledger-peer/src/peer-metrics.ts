@@ -25,7 +25,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
   const seconds = metrics.histogram({
     name: 'ledger_call_duration_seconds',
     help: 'Duration of a ledger call in seconds.',
-    labels: { call: ['write', 'settle', 'read', 'prove', 'query'] },
+    labels: { call: ['write', 'settle', 'read', 'prove', 'history', 'query'] },
   });
   const outcomes = metrics.counter({
     name: 'ledger_writes_total',
@@ -44,6 +44,7 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
     settle: seconds.child({ call: 'settle' }),
     read: seconds.child({ call: 'read' }),
     prove: seconds.child({ call: 'prove' }),
+    history: seconds.child({ call: 'history' }),
     query: seconds.child({ call: 'query' }),
   };
   for (const outcome of OUTCOMES) outcomes.child({ outcome });
@@ -58,10 +59,13 @@ export function ledgerMetrics(metrics: Metrics): LedgerMetrics {
       byCall[call].observe((performance.now() - startedMs) / 1000);
     }
   };
-  const watch = ({ prove, ...ledger }: AssetLedger): AssetLedger => ({
+  const watch = ({ prove, history, ...ledger }: AssetLedger): AssetLedger => ({
     ...(prove === undefined
       ? {}
       : { prove: (...asked: Parameters<typeof prove>) => timed('prove', () => prove(...asked)) }),
+    ...(history === undefined
+      ? {}
+      : { history: (...asked: Parameters<typeof history>) => timed('history', () => history(...asked)) }),
     as: (identity) => watch(ledger.as(identity)),
     takesMany: (target) => ledger.takesMany(target),
     async write(target, sent, from) {

@@ -71,6 +71,16 @@ export class BasicAssetsContract extends Contract {
     return (await ctx.stub.getState(id)).length > 0;
   }
 
+  /** Newest first, as the samples have it. */
+  async GetAssetHistory(ctx: Context, id: string): Promise<string> {
+    const changes: object[] = [];
+    for await (const { txId, value, isDelete } of ctx.stub.getHistoryForKey(id)) {
+      const record: unknown = isDelete ? null : JSON.parse(Buffer.from(value).toString('utf8'));
+      changes.push({ txId, isDelete, record });
+    }
+    return JSON.stringify(changes);
+  }
+
   async GetAllAssets(ctx: Context): Promise<string> {
     const assets: unknown[] = [];
     for await (const { value } of ctx.stub.getStateByRange('', ''))

@@ -262,6 +262,15 @@ describe('the results of a third-party contract', () => {
     expect(() => wordsOf({ idMember: 'constructor' }).page(bytes([item]), asked)).toThrow(UnreadableAnswerError);
   });
 
+  it('are changes as they are, without any rule for their members', () => {
+    const { changes, historyArguments } = wordsOf({ history: { transaction: 'h', arguments: ['{id}', 'all'] } });
+    expect(historyArguments('7')).toEqual(['7', 'all']);
+    expect(changes(bytes('[{"n":9007199254740993},null,"x"]'))).toBe('[{"n":9007199254740993},null,"x"]');
+    expect(['', 'null', '[]'].map((text) => changes(bytes(text)))).toEqual(['[]', '[]', '[]']);
+    for (const text of ['{}', 'text', '7', '[1'])
+      expect(() => changes(bytes(text))).toThrow(/returned no list of changes/);
+  });
+
   it('are otherwise sorted and paged here', () => {
     const page = (value: unknown, after?: string) => wordsOf({}).page(bytes(value), { ...asked, after });
     const all = [{ ID: 'c' }, { ID: 'a' }, { ID: 7 }];

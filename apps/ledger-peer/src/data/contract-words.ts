@@ -30,6 +30,8 @@ export interface ContractWords {
   writeCall(assets: readonly NewAsset[]): WriteCall;
   readArguments(id: string): string[];
   queryArguments(query: PageQuery): string[];
+  /** Of a mapping with a history. */
+  historyArguments(id: string): string[];
   /** The transaction that holds each asset after a write; undefined: that of the write. */
   receipts(
     result: Buffer,
@@ -42,6 +44,8 @@ export interface ContractWords {
   saysAbsent(message: string): boolean;
   /** Undefined: no such asset. @throws UnreadableAnswerError */
   asset(answer: Buffer): FoundAsset | undefined;
+  /** The list of changes, as JSON text. @throws UnreadableAnswerError */
+  changes(answer: Buffer): string;
   /** @throws UnreadableAnswerError */
   page(answer: Buffer, query: PageQuery): FoundPage;
 }
@@ -120,6 +124,8 @@ function recordsWords(prefix: string, transaction: string): ContractWords {
       return { code: 'INVALID_REQUEST', message: refusalMessage(message), contractMessage: contractMessage(message) };
     },
     saysAbsent: () => false,
+    historyArguments: hasNoHistory,
+    changes: hasNoHistory,
     asset(answer) {
       if (answer.length === 0) return undefined;
       const unparsed = withBareNames(answer, bare);
@@ -136,6 +142,10 @@ function recordsWords(prefix: string, transaction: string): ContractWords {
       return { assets, next: isLast ? undefined : bare(bookmark) };
     },
   };
+}
+
+function hasNoHistory(): never {
+  throw new Error('Our own contract is not asked for a history.');
 }
 
 /** @throws UnreadableAnswerError unless it is a JSON object. */
@@ -178,6 +188,13 @@ function positionalWords(shape: Positional, transaction: string): ContractWords 
       query.map((text) =>
         fillArgument(text, (place) => (place.name === 'collection' ? collections.query! : queryValue(asked, place))),
       ),
+    historyArguments: (id) => (shape.history?.arguments ?? []).map((text) => fillArgument(text, () => id)),
+    changes(answer) {
+      const text = answer.toString('utf8').trim();
+      if (text === '' || text === 'null') return '[]';
+      if (text.startsWith('[') && isJson(text)) return text;
+      throw new UnreadableAnswerError('The contract returned no list of changes.');
+    },
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
     returned: (result, assets) => contractResult(result, actionIn(assets)?.returns),
     refusal: (message, assets) => {

@@ -5,7 +5,7 @@ import { writeBatch } from '../domain/write-batch.ts';
 import { SCHEMA } from '../peer-migrations.ts';
 import { asset, freshId } from '../testing/fabric-mapping.ts';
 import { fabricSuite } from '../testing/fabric-suite.ts';
-import { probesOf } from './fabric-assets.ts';
+import { healthOf, probesOf } from './fabric-assets.ts';
 
 const suite = fabricSuite();
 const { target } = suite;
@@ -244,8 +244,8 @@ describe('a failing network', () => {
   });
 
   it('probes each mapped contract once', async () => {
-    const probes = probesOf(suite.channels, suite.mappings.targets);
-    expect(probes.map(({ channel, chaincode }) => `${channel}/${chaincode}`)).toEqual([
+    const probes = probesOf(suite.channels, suite.mappings);
+    expect(probes.map(({ call }) => `${call.channel}/${call.chaincode}`)).toEqual([
       'main/records',
       'shared/records',
       ...Array.from({ length: 4 }, () => 'main/basic'),
@@ -253,7 +253,7 @@ describe('a failing network', () => {
       'main/records',
       'main/basic',
     ]);
-    const { ok, contracts } = await suite.client.health(probes);
+    const { ok, contracts } = await healthOf(suite.client, probes);
     expect(ok).toBe(true);
     expect(contracts.map(({ types }) => types.join())).toEqual([
       'ours.*,both.*,theirs.*,third.*',

@@ -28,7 +28,7 @@ import {
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
 import type { ChannelTrustPorts } from '../domain/channel-trust.ts';
-import { endorsersOf, type Target } from '../domain/mapping.ts';
+import { endorsersOf, historyOf, type Mappings, type Target } from '../domain/mapping.ts';
 import { contractMessage } from './contract-texts.ts';
 import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
 import { fabricJobs, workOf } from './fabric-jobs.ts';
@@ -105,6 +105,7 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
       }
     },
     prove: proverOf(options),
+    history: historyReader(wordsOf, evaluate),
     async query(target, query) {
       const words = wordsOf(target);
       try {
@@ -117,6 +118,25 @@ export function fabricAssets(options: FabricAssetsOptions): AssetLedger {
         throw new ContractRefusal(contractMessage(error.message), { cause: error });
       }
     },
+  };
+}
+
+function historyReader(
+  wordsOf: (target: Target) => ContractWords,
+  evaluate: (target: Target, call: Call & Required<Outdated>) => Promise<Buffer>,
+): NonNullable<AssetLedger['history']> {
+  return async (target, id) => {
+    const mapped = historyOf(target);
+    assert(mapped !== undefined, 'A mapping without a history is not asked.');
+    const words = wordsOf(target);
+    try {
+      const call = { transaction: mapped.transaction, args: words.historyArguments(id) };
+      return words.changes(await evaluate(target, { ...call, mayBeOutdated: () => true }));
+    } catch (error) {
+      if (!(error instanceof ContractRefusedError)) throw error;
+      if (words.saysAbsent(error.message)) return undefined;
+      throw new ContractRefusal(contractMessage(error.message), { cause: error });
+    }
   };
 }
 
@@ -169,22 +189,34 @@ export async function reached<Answer>(asked: Promise<Answer>): Promise<Answer> {
   }
 }
 
+/** A read that says whether a contract answers, and the types whose mappings have it. */
+export interface Probe {
+  readonly call: ContractCall;
+  readonly types: readonly string[];
+}
+
 /**
- * Health probes of the targets: each reads an asset id that is unlikely to exist. One call for each contract and read
+ * Health probes of the mappings: each reads an asset id that is unlikely to exist. One call for each contract and read
  * transaction of a channel.
  */
-export function probesOf(channels: ChannelMap, targets: readonly Target[]): ContractCall[] {
-  const probes = targets.map((target) => {
+export function probesOf(channels: ChannelMap, mappings: Mappings): Probe[] {
+  const probes = mappings.targets.map((target) => {
     const args = contractWords(target, channels.of(target.channel)).readArguments('health');
-    return contractCall(channels, target, {
-      transaction: target.transactions.read,
-      args,
-      ...keepersOf(target, 'read'),
-    });
+    const read = { transaction: target.transactions.read, args, ...keepersOf(target, 'read') };
+    return { call: contractCall(channels, target, read), types: mappings.typesOf(target) };
   });
-  const placeOf = ({ channel, chaincode, contract, transaction, organizations, isPrivate }: ContractCall) =>
+  const placeOf = ({ call: { channel, chaincode, contract, transaction, organizations, isPrivate } }: Probe) =>
     JSON.stringify([channel, chaincode, contract, transaction, organizations, isPrivate]);
-  return [...new Map(probes.map((call) => [placeOf(call), call])).values()];
+  return [...Map.groupBy(probes, placeOf).values()].map((same) => ({
+    call: same[0]!.call,
+    types: same.flatMap(({ types }) => types),
+  }));
+}
+
+/** The health of the contracts, each with the types that need it. */
+export async function healthOf(client: Pick<FabricClient, 'health'>, probes: readonly Probe[]) {
+  const { contracts, ...health } = await client.health(probes.map(({ call }) => call));
+  return { ...health, contracts: contracts.map((contract, at) => ({ types: probes[at]!.types, ...contract })) };
 }
 
 function contractCall(

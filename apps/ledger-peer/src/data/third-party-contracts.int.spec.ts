@@ -102,6 +102,20 @@ describe('a third-party contract', () => {
     expect(none).toEqual({ assets: [], next: undefined });
   });
 
+  it('lists the changes of an asset, a removal too, and none of an id that it never had', async () => {
+    const id = freshId();
+    const ranged = target('ranged');
+    const transactionIdOf = (outcome: WriteOutcome) => (outcome as Committed).transactions[0]?.transactionId;
+    const made = await suite.ledger.write(ranged, [asset(id, 'ranged', { owner: 'Tom' })]);
+    const removed = await suite.ledger.write(ranged, [{ ...asset(id, 'ranged'), action: 'remove' }]);
+    const record = { ID: id, Color: 'red', Size: 0, Owner: 'Tom', AppraisedValue: 0 };
+    expect(JSON.parse((await suite.ledger.history?.(ranged, id)) ?? '')).toEqual([
+      { txId: transactionIdOf(removed), isDelete: true, record: null },
+      { txId: transactionIdOf(made), isDelete: false, record },
+    ]);
+    expect(await suite.ledger.history?.(ranged, 'nobody')).toBe('[]');
+  });
+
   it('runs actions, two of them on one id in one job as two transactions', async () => {
     const id = freshId();
     const ranged = target('ranged');

@@ -116,6 +116,11 @@ export interface AssetLedger {
    * Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal.
    */
   prove?(target: Target, id: string, options: { readonly withBlock: boolean }): Promise<ProvedAsset | undefined>;
+  /**
+   * The changes of an asset, as the JSON text of a list, of a mapping with a history. Undefined: no such asset. Absent on
+   * a ledger whose records do not change. Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal.
+   */
+  history?(target: Target, id: string): Promise<string | undefined>;
   /** Rejects with LedgerUnavailableError, UnreadableAnswerError, ContractRefusal. */
   query(target: Target, query: PageQuery): Promise<FoundPage>;
 }

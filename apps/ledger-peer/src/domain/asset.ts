@@ -81,6 +81,14 @@ export type AssetQuery = Readonly<Static<typeof AssetQuery>>;
 /** An asset, as its contract returns it. */
 export const ReadAsset = AnyJson({ description: 'Output of the read query of the contract.' });
 
+export const AssetHistory = named(
+  'AssetHistory',
+  Type.Object({
+    id: Type.String(),
+    history: Type.Array(AnyJson({ description: 'A change, as the contract returned it.' })),
+  }),
+);
+
 export const AssetPage = named(
   'AssetPage',
   Type.Object({

@@ -4,7 +4,7 @@ import { fabric, foreign, ours, textOf } from '../testing/mapping-files.ts';
 import { ContractRefusal, UnreadableAnswerError, type PageQuery } from './asset-ledger.ts';
 import { checkMapping, type CheckMappingPorts } from './check-mapping.ts';
 
-const called = { channel: 'acme.main', chaincode: 'basic' };
+const called = { types: ['vehicle'], channel: 'acme.main', chaincode: 'basic' };
 const read = { ...called, call: 'read', transaction: 'ReadAsset' };
 const query = { ...called, call: 'query', transaction: 'GetAllAssets' };
 
@@ -16,11 +16,19 @@ function portsWith(ledger: Partial<CheckMappingPorts['ledger']>, now = () => 0):
 describe('checking a mapping', () => {
   it('asks each read and query once, and says that all are well', async () => {
     const report = await checkMapping(portsWith({}), textOf(foreign, { ...foreign, type: 'car' }));
+    const types = ['vehicle', 'car'];
     const calls = [
-      { ...read, ok: true, answer: 'absent', detail: null },
-      { ...query, ok: true, answer: 'answered', detail: null },
+      { ...read, types, ok: true, answer: 'absent', detail: null },
+      { ...query, types, ok: true, answer: 'answered', detail: null },
     ];
     expect(report).toEqual({ ok: true, faults: [], calls });
+  });
+
+  it('tells mappings of one chaincode apart by their types', async () => {
+    const van = { ...foreign, type: 'van', transactions: { ...foreign.transactions, write: 'CreateVan' } };
+    const { calls } = await checkMapping(portsWith({}), textOf(foreign, van));
+    const told = calls.map(({ types, call }) => `${types.join()} ${call}`);
+    expect(told).toEqual(['vehicle read', 'vehicle query', 'van read', 'van query']);
   });
 
   it('asks nothing if the file has faults, and names them', async () => {
@@ -67,6 +75,19 @@ describe('checking a mapping', () => {
     const filtered = { ...foreign, filters: ['owner'], arguments: { ...foreign.arguments, query: ['{filter.owner}'] } };
     expect((await checkMapping(ports, textOf(bare, filtered))).calls).toHaveLength(3);
     expect(queries).toEqual([{ type: 'sealgate-check', limit: 1, after: undefined, filter: { owner: '' } }]);
+  });
+
+  it('asks for the history of a mapping with one', async () => {
+    const asked: string[] = [];
+    const ports = portsWith({ history: async (_target, id) => (asked.push(id), '[]') });
+    const history = { transaction: 'GetAssetHistory', arguments: ['{id}'] };
+    const { ok, calls } = await checkMapping(ports, textOf({ ...foreign, history }));
+    const call = { ...called, call: 'history', transaction: 'GetAssetHistory' };
+    expect({ ok, last: calls.at(-1) }).toEqual({
+      ok: true,
+      last: { ...call, ok: true, answer: 'answered', detail: null },
+    });
+    expect(asked).toEqual(['sealgate-check']);
   });
 
   it('says what it could not ask in time', async () => {

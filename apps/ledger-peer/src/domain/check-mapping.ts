@@ -2,15 +2,18 @@ import { enumOf, named, orNull } from '@sealgate/schemas';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import { ContractRefusal, UnreadableAnswerError, type AssetLedger } from './asset-ledger.ts';
-import type { Target } from './mapping.ts';
+import { historyOf, type Mappings, type Target } from './mapping.ts';
 import { MappingError, parseMappings, type MappingRules } from './parse-mappings.ts';
 
 const CheckedCall = named(
   'CheckedCall',
   Type.Object({
+    types: Type.Array(Type.String(), {
+      description: 'The types, prefixes or `*` of the mappings whose call it is.',
+    }),
     channel: Type.String(),
     chaincode: Type.String(),
-    call: enumOf('CheckedCallKind', ['read', 'query']),
+    call: enumOf('CheckedCallKind', ['read', 'query', 'history']),
     transaction: Type.String(),
     ok: Type.Boolean(),
     answer: enumOf('CheckedCallAnswer', ['answered', 'absent', 'refused', 'unreadable', 'unavailable', 'not_asked'], {
@@ -28,13 +31,13 @@ export const MappingReport = named(
   Type.Object({
     ok: Type.Boolean(),
     faults: Type.Array(Type.String(), { description: 'Of the file; nothing is asked if there are any.' }),
-    calls: Type.Array(CheckedCall, { description: 'One for each read and query of a contract.' }),
+    calls: Type.Array(CheckedCall, { description: 'One for each read, query and history of a contract.' }),
   }),
 );
 export type MappingReport = Static<typeof MappingReport>;
 
 export interface CheckMappingPorts {
-  readonly ledger: Pick<AssetLedger, 'read' | 'query'>;
+  readonly ledger: Pick<AssetLedger, 'read' | 'query' | 'history'>;
   readonly rules: MappingRules;
   readonly now: () => number;
 }
@@ -44,17 +47,17 @@ const NOBODY = 'sealgate-check';
 const AT_ONCE = 8;
 const ASK_WITHIN_MS = 15_000;
 
-/** Parses a mapping file and evaluates each read and query of it. Endorses nothing, so nothing can be written. */
+/** Parses a mapping file and evaluates each read, query and history of it. Endorses nothing, so nothing can be written. */
 export async function checkMapping(ports: CheckMappingPorts, text: string): Promise<MappingReport> {
-  let targets: readonly Target[];
+  let mappings: Mappings;
   try {
-    ({ targets } = parseMappings(text, ports.rules));
+    mappings = parseMappings(text, ports.rules);
   } catch (error) {
     if (!(error instanceof MappingError)) throw error;
     return { ok: false, faults: [...error.faults], calls: [] };
   }
   const endAtMs = ports.now() + ASK_WITHIN_MS;
-  const wanted = targets.flatMap((target) => callsOf(target));
+  const wanted = mappings.targets.flatMap((target) => callsOf(target, mappings.typesOf(target)));
   const calls: CheckedCall[] = [];
   const rest = wanted.entries();
   const work = async () => {
@@ -65,19 +68,23 @@ export async function checkMapping(ports: CheckMappingPorts, text: string): Prom
 }
 
 interface Wanted {
+  readonly types: string[];
   readonly target: Target;
-  readonly call: 'read' | 'query';
+  readonly call: CheckedCall['call'];
   readonly transaction: string;
 }
 
-function callsOf(target: Target): Wanted[] {
+function callsOf(target: Target, types: string[]): Wanted[] {
   const { read, query } = target.transactions;
-  const reads: Wanted[] = [{ target, call: 'read', transaction: read }];
-  return query === undefined ? reads : [...reads, { target, call: 'query', transaction: query }];
+  const history = historyOf(target)?.transaction;
+  const transactions = Object.entries({ read, query, history }) as [CheckedCall['call'], string | undefined][];
+  return transactions.flatMap(([call, transaction]) =>
+    transaction === undefined ? [] : [{ types, target, call, transaction }],
+  );
 }
 
-const shown = ({ target: { channel, chaincode }, call, transaction }: Wanted) => ({
-  ...{ channel, chaincode, call, transaction },
+const shown = ({ types, target: { channel, chaincode }, call, transaction }: Wanted) => ({
+  ...{ types, channel, chaincode, call, transaction },
 });
 
 const notAsked = (wanted: Wanted): CheckedCall => ({ ...shown(wanted), ok: false, answer: 'not_asked', detail: null });
@@ -91,9 +98,10 @@ async function check(ledger: CheckMappingPorts['ledger'], wanted: Wanted): Promi
   }
 }
 
-/** Whether a read finds nothing; a page, empty or not, is an answer. */
+/** Whether a read finds nothing; a page or list, empty or not, is an answer. */
 async function ask(ledger: CheckMappingPorts['ledger'], { target, call }: Wanted): Promise<boolean> {
   if (call === 'read') return (await ledger.read(target, NOBODY)) === undefined;
+  if (call === 'history') return (await ledger.history?.(target, NOBODY)) === undefined;
   const filters = target.shape.kind === 'positional' ? target.shape.filters : [];
   const filter = Object.fromEntries(filters.map((name) => [name, '']));
   await ledger.query(target, { type: NOBODY, limit: 1, after: undefined, filter });

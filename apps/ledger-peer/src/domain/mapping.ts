@@ -18,6 +18,12 @@ export interface Action {
   readonly returns: 'json' | 'text';
 }
 
+/** A transaction of a third-party contract that returns the changes of an asset. */
+export interface History {
+  readonly transaction: string;
+  readonly arguments: readonly string[];
+}
+
 /**
  * How arguments are encoded and results decoded.
  * - `records`: our own contract (see `apps/ledger-chaincode`), and the embedded ledger; many assets are one
@@ -36,6 +42,8 @@ export type ContractShape =
       /** The names of filters that the arguments of `query` use. */
       readonly filters: readonly string[];
       readonly actions: Readonly<Record<string, Action>>;
+      /** Absent: the history of its assets cannot be read. */
+      readonly history?: History;
       /** Members of `data` that are sent as transient data, and in no argument. */
       readonly transient: readonly string[];
       /** Private collections, for `{collection}`. Of an implicit one, its organisation is asked. */
@@ -67,6 +75,11 @@ export interface Target {
 /** Undefined: the mapping has no such action. */
 export function actionOf({ shape }: Target, name: string): Action | undefined {
   return shape.kind === 'positional' && Object.hasOwn(shape.actions, name) ? shape.actions[name] : undefined;
+}
+
+/** Undefined: no history is mapped. */
+export function historyOf({ shape }: Target): History | undefined {
+  return shape.kind === 'positional' ? shape.history : undefined;
 }
 
 /** The organisations that must endorse a write or an action; undefined: Fabric's discovery chooses. */
@@ -116,6 +129,11 @@ export class Mappings {
   /** The mappings to this chaincode. */
   of({ channel, chaincode }: Pick<Target, 'channel' | 'chaincode'>): readonly Mapping[] {
     return this.#mappings.filter(({ target }) => target.channel === channel && target.chaincode === chaincode);
+  }
+
+  /** The types, prefixes or `*` that are mapped to this target. */
+  typesOf(target: Target): string[] {
+    return this.#mappings.flatMap((mapping) => (mapping.target === target ? [mapping.type] : []));
   }
 
   /** The types, prefixes or `*` whose mappings have the action. */

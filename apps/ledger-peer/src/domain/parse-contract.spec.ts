@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { fabric, faultsOf, foreign, ours, textOf } from '../testing/mapping-files.ts';
-import { actionOf, endorsersOf, transientOf } from './mapping.ts';
+import { actionOf, endorsersOf, historyOf, transientOf } from './mapping.ts';
 import { parseMappings } from './parse-mappings.ts';
 
 describe('a mapping of a third-party contract', () => {
@@ -31,6 +31,13 @@ describe('a mapping of a third-party contract', () => {
     expect(actionOf(mappings.find('b1')!, 'count')).toBeUndefined();
     expect(mappings.typesWith('count')).toEqual(['vehicle']);
     expect(mappings.typesWith('sell')).toEqual([]);
+  });
+
+  it('may have a history', () => {
+    const history = { transaction: 'GetAssetHistory', arguments: ['{id}'] };
+    const mappings = parseMappings(textOf({ ...foreign, history }, { ...ours, type: 'b*' }), fabric);
+    expect(historyOf(mappings.find('vehicle')!)).toEqual(history);
+    expect(historyOf(mappings.find('b1')!)).toBeUndefined();
   });
 
   it('may have transient members and private collections', () => {
@@ -191,6 +198,36 @@ describe('a mapping of a third-party contract', () => {
       'an action with a member nobody knows',
       textOf({ ...foreign, actions: { sell: { transaction: 'Sell', arguments: [], retry: true } } }),
       'mappings/0/actions/sell/retry: is not a known member',
+    ],
+    [
+      'a history that is none',
+      textOf({ ...foreign, history: 'GetAssetHistory' }),
+      'mappings/0/history: must be an object with transaction and arguments',
+    ],
+    [
+      'a history of no asset',
+      textOf({ ...foreign, history: { transaction: 'GetAssetHistory', arguments: [] } }),
+      'mappings/0/history/arguments: must hold {id}',
+    ],
+    [
+      'a history of data',
+      textOf({ ...foreign, history: { transaction: 'GetAssetHistory', arguments: ['{id}', '{data.a}'] } }),
+      'mappings/0/history/arguments/1: {data.a} cannot be filled in here',
+    ],
+    [
+      'a history without a transaction',
+      textOf({ ...foreign, history: { arguments: ['{id}'] } }),
+      'mappings/0/history/transaction: must be a name',
+    ],
+    [
+      'a history with a member nobody knows',
+      textOf({ ...foreign, history: { transaction: 'H', arguments: ['{id}'], limit: 1 } }),
+      'mappings/0/history/limit: is not a known member',
+    ],
+    [
+      'a history of our own contract',
+      textOf({ ...ours, history: { transaction: 'history', arguments: ['{id}'] } }),
+      'mappings/0/history: only goes with arguments',
     ],
     [
       'actions of our own contract',

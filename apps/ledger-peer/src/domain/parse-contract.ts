@@ -1,6 +1,6 @@
 import { isMistaken, placeholdersIn } from './argument-template.ts';
 import { endorsersIn, isMembers, isTexts, NAME, named, onlyKnown, type Members } from './mapping-members.ts';
-import type { Action, ContractShape, Transactions } from './mapping.ts';
+import type { Action, ContractShape, History, Transactions } from './mapping.ts';
 
 const MAX_ARGUMENTS = 64;
 const OUR_TRANSACTIONS = {
@@ -12,12 +12,13 @@ const PLACES = {
   write: /^(?:id|type|data|assets|data\..+)$/s,
   action: /^(?:id|type|data|data\..+)$/s,
   read: /^(?:id|collection)$/,
+  history: /^id$/,
   query: /^(?:type|limit|bookmark|collection|filter\..+)$/s,
 } as const;
 const MAX_FILTERS = 20;
 const FILTER = /^[A-Za-z][A-Za-z0-9_-]{0,63}$/;
 /** Members that describe a contract that is not ours. */
-const THEIRS = ['idMember', 'words', 'filters', 'actions', 'transient', 'collections'] as const;
+const THEIRS = ['idMember', 'words', 'filters', 'actions', 'history', 'transient', 'collections'] as const;
 const MAX_TRANSIENT = 20;
 const COLLECTION = /^[A-Za-z0-9_.-]{1,128}$/;
 const MAX_ACTIONS = 50;
@@ -53,6 +54,7 @@ export function shapeOf(entry: Members, { at, faults }: Reading): ContractShape 
   if (typeof idMember !== 'string' || idMember === '') faults.push(`${at}/idMember: must be the name of a member`);
   const query = given['query'] === undefined ? undefined : list('query');
   const [write, read] = [list('write'), list('read')];
+  const history = historyIn(entry['history'], `${at}/history`, faults);
   const transient = transientIn(entry['transient'], write, `${at}/transient`, faults) ?? [];
   return {
     kind: 'positional',
@@ -60,6 +62,7 @@ export function shapeOf(entry: Members, { at, faults }: Reading): ContractShape 
     collections: collectionsOf(entry['collections'], { read, query }, `${at}/collections`, faults),
     filters: filtersOf(entry['filters'], query ?? [], `${at}/filters`, faults),
     actions: actionsOf(entry['actions'], transient, `${at}/actions`, faults),
+    ...(history === undefined ? {} : { history }),
     idMember: String(idMember),
     absentWords: said('absent', 'does not exist'),
     existsWords: said('exists', 'already exists'),
@@ -96,6 +99,20 @@ function actionIn(value: unknown, name: string, at: string, faults: string[]): A
     ...(transient === undefined ? {} : { transient }),
     ...(endorsers === undefined ? {} : { endorsers }),
     returns: returns === 'text' ? 'text' : 'json',
+  };
+}
+
+/** Undefined: none is mapped. */
+function historyIn(value: unknown, at: string, faults: string[]): History | undefined {
+  if (value === undefined) return undefined;
+  if (!isMembers(value)) {
+    faults.push(`${at}: must be an object with transaction and arguments`);
+    return undefined;
+  }
+  onlyKnown(value, ['transaction', 'arguments'], at, faults);
+  return {
+    transaction: named(value['transaction'], NAME, `${at}/transaction`, faults),
+    arguments: templateOf(value['arguments'], 'history', `${at}/arguments`, faults),
   };
 }
 
@@ -157,7 +174,7 @@ function templateOf(value: unknown, name: keyof typeof PLACES, at: string, fault
   const all = places.flat();
   if (all.includes('assets') && all.some((place) => /^(?:id|type|data)/.test(place)))
     faults.push(`${at}: {assets} is many assets, so no member of one can stand beside it`);
-  if (name === 'read' && !all.includes('id')) faults.push(`${at}: must hold {id}`);
+  if ((name === 'read' || name === 'history') && !all.includes('id')) faults.push(`${at}: must hold {id}`);
   return value;
 }
 

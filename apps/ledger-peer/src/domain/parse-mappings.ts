@@ -69,7 +69,7 @@ function entriesOf(text: string, faults: string[]): readonly unknown[] {
 
 const KNOWN = [
   ...['type', 'channel', 'chaincode', 'contract', 'write'],
-  ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions', 'endorsers'],
+  ...['transactions', 'arguments', 'idMember', 'words', 'filters', 'actions', 'history', 'endorsers'],
   ...['transient', 'collections'],
 ];
 

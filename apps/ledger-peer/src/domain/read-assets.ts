@@ -138,7 +138,7 @@ export async function asked<Value>(answer: Promise<Value>): Promise<Value> {
   }
 }
 
-const NO_ASSET = 'There is no such asset.';
+export const NO_ASSET = 'There is no such asset.';
 
 async function find({ ledger, mappings }: ReadAssetsPorts, id: string, type: string | undefined) {
   const targets = type === undefined ? mappings.targets : [targetOf(mappings, type)];
@@ -166,7 +166,7 @@ const undefinedUnlessServed =
   };
 
 /** @throws AppError UNKNOWN_CHAINCODE */
-function targetOf(mappings: Mappings, type: string): Target {
+export function targetOf(mappings: Mappings, type: string): Target {
   const target = mappings.find(type);
   if (target === undefined) throw new AppError('UNKNOWN_CHAINCODE', 'No chaincode is mapped for this type.');
   return target;

@@ -36,7 +36,7 @@ export function adminMappingRoutes(ports: AdminMappingPorts): Route<AdminCaller>
       operationId: 'checkMapping',
       summary: 'Try a mapping file on the Fabric network, without writing',
       description:
-        'Evaluates each read with an id that no contract has, and each query with empty filters, by the connection of ' +
+        'Evaluates each read and history with an id that no contract has, and each query with empty filters, by the connection of ' +
         'this process and as an identity of it. Nothing is endorsed, and the mapping of the process stays as it is.',
       looks: true,
       body: MappingFile,

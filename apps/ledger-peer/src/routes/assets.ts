@@ -5,7 +5,16 @@ import { enumOf } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import { ActionBody, ActionResult, answerAction } from '../domain/answer-action.ts';
 import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
-import { AssetId, AssetPage, AssetQuery, AssetType, MAX_ASSETS, NewAssets, ReadAsset } from '../domain/asset.ts';
+import {
+  AssetHistory,
+  AssetId,
+  AssetPage,
+  AssetQuery,
+  AssetType,
+  MAX_ASSETS,
+  NewAssets,
+  ReadAsset,
+} from '../domain/asset.ts';
 import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
 import { signedBy } from '../domain/asset-ledger.ts';
 import { CALLS_LEDGER, type PeerCaller } from '../domain/caller.ts';
@@ -13,6 +22,7 @@ import { FabricProvedAsset } from '../domain/fabric-proof.ts';
 import { AcceptedJob } from '../domain/jobs.ts';
 import { ProvedAsset } from '../domain/public-log.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';
+import { readHistory } from '../domain/read-history.ts';
 
 const route = routeFor<PeerCaller>();
 
@@ -48,7 +58,7 @@ export interface AssetsPorts {
 
 /** Routes that write and read assets. */
 export function assetRoutes(ports: AssetsPorts): Route<PeerCaller>[] {
-  return [syncRoute(ports), queryRoute(ports), readRoute(ports), actionRoute(ports)];
+  return [syncRoute(ports), queryRoute(ports), readRoute(ports), historyRoute(ports), actionRoute(ports)];
 }
 
 function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<PeerCaller> {
@@ -177,6 +187,29 @@ function readRoute({ reading }: AssetsPorts): Route<PeerCaller> {
       const ports = readingFor(reading, caller);
       if (proof === undefined) return { status: 200, body: await readAsset(ports, id, type) };
       return { status: 200, body: await proveAsset(ports, id, { type, proof }), holdsSecret: true };
+    },
+  });
+}
+
+function historyRoute({ reading }: AssetsPorts): Route<PeerCaller> {
+  return route({
+    method: 'get',
+    path: '/api/assets/:id/history',
+    operationId: 'readAssetHistory',
+    summary: 'List the changes of an asset as its chaincode returns them',
+    description:
+      'For types whose mapping has a `history`. `type` may be omitted if a single mapping has one. A contract that ' +
+      'knows no change of the asset returns an empty list.',
+    permit: CALLS_LEDGER,
+    charge: 1,
+    idempotency: 'none',
+    looks: true,
+    params: Type.Object({ id: AssetId }),
+    query: closedObject({ type: Type.Optional(AssetType) }),
+    responses: { 200: { description: 'The changes, in the order of the contract.', schema: AssetHistory } },
+    errors: ['NOT_FOUND', 'UNKNOWN_CHAINCODE', ...ANSWERS, 'OVERLOADED', ...OUTAGES],
+    async handler({ caller, params: { id }, query: { type } }) {
+      return { status: 200, body: await readHistory(readingFor(reading, caller), id, type) };
     },
   });
 }

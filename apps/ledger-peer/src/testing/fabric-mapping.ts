@@ -55,7 +55,9 @@ export const MAPPING = {
       actions: {
         transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] },
         count: { transaction: 'CountAsset', arguments: ['{id}'] },
+        remove: { transaction: 'DeleteAsset', arguments: ['{id}'] },
       },
+      history: { transaction: 'GetAssetHistory', arguments: ['{id}'] },
     },
     {
       type: 'pin',
