@@ -1,15 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { expectProblem, until } from '@sealgate/testing';
-import { startStandInPeer, type StandInPeer } from '@sealgate/testing/fabric';
-import { programOf } from './harness/bundle.ts';
+import type { StandInPeer } from '@sealgate/testing/fabric';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
-import { peerSetup, type PeerSetup, type SyncSummary } from './harness/peer-setup.ts';
+import { fabricPeer, type FabricPeer } from './harness/fabric-peer.ts';
+import type { PeerSetup, SyncSummary } from './harness/peer-setup.ts';
 import { contractStories, THIRD_PARTY } from './peer-contracts.ts';
-
-const basicAssets = resolve(import.meta.dirname, '../../ledger-chaincode/test/basic-assets/main.ts');
 
 const mapping = {
   mappings: [
@@ -20,48 +15,14 @@ const mapping = {
 };
 
 describe('The ledger peer on Fabric', () => {
+  let stage: FabricPeer;
   let network: StandInPeer;
   let setup: PeerSetup;
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-e2e-fabric-'));
   beforeAll(async () => {
-    network = await startStandInPeer({
-      chaincodes: [
-        { name: 'records', program: programOf('ledger-chaincode', 'main') },
-        { name: 'basic', program: basicAssets, collections: ['pins'] },
-      ],
-      channels: ['main', 'shared'],
-    });
-    const { mspId, certFile, keyFile } = network.identity;
-    const connection = {
-      mspId,
-      certFile,
-      keyFile,
-      peers: [{ endpoint: network.url, ...(network.tlsCaFile === undefined ? {} : { tlsCaFile: network.tlsCaFile }) }],
-      channels: [
-        { name: 'main', holds: ['acme.main'] },
-        { name: 'shared', holds: ['*'] },
-      ],
-      deadlinesMs: { evaluate: 2000, endorse: 2000, submit: 1000, commitStatus: 1000, answer: 3000 },
-    };
-    writeFileSync(join(folder, 'fabric.json'), JSON.stringify(connection));
-    writeFileSync(join(folder, 'mapping.json'), JSON.stringify(mapping));
-    setup = await peerSetup({
-      env: {
-        LEDGER_DRIVER: 'fabric',
-        FABRIC_CONFIG: join(folder, 'fabric.json'),
-        MAPPING_FILE: join(folder, 'mapping.json'),
-        LEDGER_NETWORK: 'acme',
-        LEDGER_CHANNEL: 'acme.main',
-        LEDGER_INTEGRATOR: undefined,
-        LEDGER_SIGNING_KEY: undefined,
-      },
-    });
+    stage = await fabricPeer(mapping);
+    ({ network, setup } = stage);
   }, setupTimeoutMs);
-  afterAll(async () => {
-    await setup?.stop();
-    await network?.close();
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => stage?.stop());
 
   const push = (assets: readonly object[], headers: Record<string, string> = {}, options: object = {}) =>
     setup.ask('POST', '/api/assets', { body: { assets, options }, headers, timeoutMs: 40_000 });
@@ -137,12 +98,13 @@ describe('The ledger peer on Fabric', () => {
       status: 'healthy',
       credentials: { ok: true, certificateExpiresAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT/) },
     });
+    const well = { ok: true, reason: null, detail: null };
     const contracts = [
-      { channel: 'main', chaincode: 'records', ok: true, reason: null, detail: null },
-      { channel: 'shared', chaincode: 'records', ok: true, reason: null, detail: null },
+      { types: ['asset'], channel: 'main', chaincode: 'records', ...well },
+      { types: ['kept.*'], channel: 'shared', chaincode: 'records', ...well },
       // One for each transaction that reads.
-      { channel: 'main', chaincode: 'basic', ok: true, reason: null, detail: null },
-      { channel: 'main', chaincode: 'basic', ok: true, reason: null, detail: null },
+      { types: ['vehicle', 'counter', 'odd'], channel: 'main', chaincode: 'basic', ...well },
+      { types: ['pin'], channel: 'main', chaincode: 'basic', ...well },
     ];
     const ready = await setup.ask('GET', '/health/ready');
     expect(ready.body).toEqual({ status: 'healthy', contracts });
@@ -151,6 +113,23 @@ describe('The ledger peer on Fabric', () => {
     expect(metrics).toMatch(
       /ledger_phase_duration_seconds_count\{service="ledger-peer",phase="endorse",ok="true"\} [1-9]/,
     );
+  });
+
+  it('shows the blocks of its channels on the admin listener', async () => {
+    const { transactions } = (await push([asset('b1')])).body as SyncSummary;
+    const { transactionId, blockNumber } = transactions[0]!;
+    const channels = await setup.admin.ask('GET', '/fabric/channels');
+    expect(channels).toMatchObject({
+      items: [{ channel: 'acme.kept' }, { channel: 'acme.main', fabricChannel: 'main' }],
+    });
+    const blocks = await setup.admin.ask('GET', `/fabric/channels/acme.main/blocks?below=${blockNumber! + 1}&limit=1`);
+    expect(blocks).toMatchObject({ items: [{ number: blockNumber, transactions: 1, valid: 1 }] });
+    expect(await setup.admin.ask('GET', `/fabric/channels/acme.main/blocks/${blockNumber}`)).toMatchObject({
+      entries: [{ transactionId, code: 'VALID', creator: { mspId: 'Org1MSP' }, endorsers: ['Org1MSP'] }],
+    });
+    expect(await setup.admin.ask('GET', `/fabric/transactions/${transactionId}`)).toMatchObject({
+      ...{ channel: 'acme.main', blockNumber, chaincode: 'records', function: 'createMany' },
+    });
   });
 
   it('is 503 while no peer of the network answers: unhealthy, unavailable, never "not found"', async () => {

@@ -13,6 +13,7 @@ import type { PeerCaller } from './domain/caller.ts';
 import type { ChannelTrustPorts } from './domain/channel-trust.ts';
 import type { ReadTransactionPorts } from './domain/read-transaction.ts';
 import { peerGuard, type PeerGuardPorts } from './peer-guard.ts';
+import { adminFabricRoutes, type AdminFabricPorts } from './routes/admin-fabric.ts';
 import { adminMappingRoutes, type AdminMappingPorts } from './routes/admin-mapping.ts';
 import { adminSubscriptionRoutes, type AdminSubscriptionsPorts } from './routes/admin-subscriptions.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
@@ -92,12 +93,14 @@ export function administration(
     ledger,
     mapping,
     trust,
+    fabric,
     subscriptions,
     ...ports
   }: AdminStatePorts & {
     readonly ledger: AdminLedgerPorts | undefined;
     readonly mapping: AdminMappingPorts | undefined;
     readonly trust: ChannelTrustPorts | undefined;
+    readonly fabric: AdminFabricPorts;
     readonly subscriptions: AdminSubscriptionsPorts;
   },
 ): App {
@@ -109,6 +112,7 @@ export function administration(
       ...(ledger === undefined ? [] : forClients(adminLedgerRoutes(ledger))),
       ...(mapping === undefined ? [] : adminMappingRoutes(mapping)),
       ...(trust === undefined ? [] : adminTrustRoutes(trust)),
+      ...forClients(adminFabricRoutes(fabric)),
       ...mapRouteOutages(adminSubscriptionRoutes(subscriptions)),
       ...mapRouteOutages(adminStateRoutes(ports)),
     ],

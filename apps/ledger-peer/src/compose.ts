@@ -178,10 +178,13 @@ function adminAppOf({ config, now, newId, appBase }: Basics, parts: Parts): App 
   const rules = { driver: config.ledgerDriver, defaultChannel: config.ledgerChannel };
   const mapping =
     config.ledgerDriver === 'fabric' ? { ledger: ledger.assets, signers: ledger.signers, rules, now } : undefined;
-  const { readTrust } = ledger;
-  const trust = readTrust === undefined ? undefined : { readTrust, mappings: config.mappings };
+  const { readTrust, blocks, findTransaction } = ledger;
+  const { mappings } = config;
+  const trust = readTrust === undefined ? undefined : { readTrust, mappings };
+  const isOnFabric = blocks !== undefined && findTransaction !== undefined;
+  const fabric = { explorer: isOnFabric ? { blocks, findTransaction, mappings, now } : undefined, cursors };
   const subscriptions = { ...parts.subscriptions, auditChange: auditOf, cursors };
-  const always = { mapping, trust, subscriptions, ...state };
+  const always = { mapping, trust, fabric, subscriptions, ...state };
   if (administered === undefined) return administration(appBase, adminAccess, { ledger: undefined, ...always });
   const administering = {
     ledger: administered,

@@ -1,6 +1,7 @@
 import { GatewayNotOpenedError, openGateway } from '@sealgate/ledger-fabric';
 import { openedOrStartError } from '@sealgate/service-host';
-import { fabricAssets, probesOf, trustReader } from './data/fabric-assets.ts';
+import { fabricAssets, healthOf, probesOf, trustReader } from './data/fabric-assets.ts';
+import { fabricBlocks } from './data/fabric-blocks.ts';
 import { fabricEvents } from './data/fabric-events.ts';
 import { transactionFinder } from './data/fabric-transactions.ts';
 import { familiesWithoutKey, signersOf } from './data/signers.ts';
@@ -34,6 +35,7 @@ export async function openFabricLedger({ ledgerMetrics, ...options }: OpenLedger
     log: undefined,
     administration: undefined,
     readTrust: trustReader(client, channels),
+    blocks: fabricBlocks(client, channels),
     findTransaction: transactionFinder(client, channels),
     async credentials() {
       const { problems, identities, ...state } = client.credentials();

@@ -11,6 +11,7 @@ import type { AssetLedger } from './domain/asset-ledger.ts';
 import type { Signers } from './domain/caller.ts';
 import type { EventSource } from './domain/event-source.ts';
 import type { ChannelTrustPorts } from './domain/channel-trust.ts';
+import type { FabricBlocks } from './domain/fabric-explorer.ts';
 import type { ReadTransactionPorts } from './domain/read-transaction.ts';
 import type { PublicLog } from './domain/public-log.ts';
 import type { LedgerMetrics } from './peer-metrics.ts';
@@ -28,6 +29,8 @@ export interface OpenedLedger {
   readonly administration: EmbeddedLedger | undefined;
   /** For the admin listener; undefined for a ledger without organisations. */
   readonly readTrust?: ChannelTrustPorts['readTrust'];
+  /** For the admin listener; undefined for a ledger without blocks. */
+  readonly blocks?: FabricBlocks;
   /** Undefined for a ledger without blocks. */
   readonly findTransaction?: ReadTransactionPorts['findTransaction'];
   credentials(): Promise<Credentials>;

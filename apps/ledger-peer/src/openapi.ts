@@ -3,6 +3,7 @@ import { noPorts, openApi, type OpenApiDocument } from '@sealgate/http';
 import { mapRouteOutages } from '@sealgate/storage';
 import { publicRoutes, type PublicPorts } from './app.ts';
 import { isOfLog } from './peer-guard.ts';
+import { adminFabricRoutes } from './routes/admin-fabric.ts';
 import { adminMappingRoutes } from './routes/admin-mapping.ts';
 import { adminSubscriptionRoutes } from './routes/admin-subscriptions.ts';
 import { adminTrustRoutes } from './routes/admin-trust.ts';
@@ -46,6 +47,7 @@ export function adminDescription(): OpenApiDocument {
       ...adminLedgerRoutes(noPorts()),
       ...adminMappingRoutes(noPorts()),
       ...adminTrustRoutes(noPorts()),
+      ...adminFabricRoutes(noPorts()),
       ...mapRouteOutages(adminSubscriptionRoutes(noPorts())),
       ...mapRouteOutages(adminStateRoutes(noPorts())),
     ],

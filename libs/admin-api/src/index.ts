@@ -15,7 +15,7 @@ export {
 } from './admin-app.ts';
 export { auditProblem } from './audit-routes.ts';
 export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
-export { exportedList, listRoute, period, periodText, rowsOf, timeFilter } from './list-route.ts';
+export { exportedList, LIST_RANGE, listRoute, period, periodText, rowsOf, timeFilter } from './list-route.ts';
 export { ledgerCall } from './ledger-loss.ts';
 export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
+import { BEGINNING, END_OF_BLOCK } from '../domain/event-cursor.ts';
 import type { SourceEvent } from '../domain/ledger-event.ts';
 import { describeEventSource, readAll } from '../testing/describe-event-source.ts';
 import { asset, freshId } from '../testing/fabric-mapping.ts';
@@ -96,6 +97,23 @@ describe('the events of a third-party contract', () => {
     );
     expect(events).toMatchObject([{ assets: [{ id, type: 'pin' }] }]);
     expect(JSON.stringify(events)).not.toContain(secret);
+  });
+});
+
+describe('a peer that began from a snapshot', () => {
+  it('has its first event in its first block, and is never skipped to from a later place', async () => {
+    const blocks: (number | null)[] = [];
+    for (let n = 0; n < 3; n += 1) blocks.push((await write('ours.x', [freshId()])).blockNumber);
+    const [lost, first] = blocks as number[];
+    suite.peer.beginAt(first!);
+    try {
+      const [event] = await readAll(sourceOf(), CHANNEL, BEGINNING);
+      expect(event?.blockNumber).toBe(first);
+      const resumed = sourceOf().read(CHANNEL, { block: lost! - 1, index: END_OF_BLOCK }, NEVER);
+      await expect(resumed).rejects.toBeInstanceOf(LedgerUnavailableError);
+    } finally {
+      suite.peer.beginAt(0);
+    }
   });
 });
 

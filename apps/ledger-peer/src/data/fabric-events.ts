@@ -30,7 +30,8 @@ export function fabricEvents({ client, channels, mappings }: FabricEventsOptions
     async read(channel, after, signal) {
       const { prefix } = channels.of(channel);
       const view = { channel, prefix, mappings, targets: mappings.targets.filter((one) => one.channel === channel) };
-      const blocks = await reached(blocksOf(channel).read(nextBlock(after), signal));
+      const from = after.block < 0 ? await reached(blocksOf(channel).askFirst()) : nextBlock(after);
+      const blocks = await reached(blocksOf(channel).read(from, signal));
       const last = blocks.at(-1);
       if (last === undefined) return { events: [], position: after };
       const events = blocks
@@ -53,7 +54,7 @@ const nextBlock = ({ block, index }: EventPosition): number =>
 const isAfter = (position: EventPosition, after: EventPosition): boolean =>
   position.block > after.block || (position.block === after.block && position.index > after.index);
 
-async function reached<Value>(asked: Promise<Value>): Promise<Value> {
+export async function reached<Value>(asked: Promise<Value>): Promise<Value> {
   try {
     return await asked;
   } catch (error) {

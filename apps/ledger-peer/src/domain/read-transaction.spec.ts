@@ -29,7 +29,8 @@ function found(chaincode: string, keys: readonly string[], prefix = ''): FoundTr
   return {
     ...{ transactionId: ID, blockNumber: 6, code: 'VALID', creator: { mspId: 'Org1MSP', subject: 'CN=app' } },
     ...{ endorsers: ['Org1MSP'], chaincode, function: 'createMany', prefix },
-    writes: keys.map((key) => ({ chaincode, key })),
+    at: '2030-01-02T03:04:05.678Z',
+    writes: keys.map((key) => ({ chaincode, key, isDelete: false })),
   };
 }
 
@@ -70,7 +71,10 @@ describe('a transaction', () => {
 
   it('of a mapped third-party contract has its keys, without those of other chaincodes', async () => {
     const { writes, ...rest } = found('basic', ['car-1']);
-    const shown = await read('acme.main', { ...rest, writes: [...writes, { chaincode: 'other', key: 'x' }] });
+    const shown = await read('acme.main', {
+      ...rest,
+      writes: [...writes, { chaincode: 'other', key: 'x', isDelete: false }],
+    });
     expect(shown.keysWritten).toEqual(['car-1']);
   });
 

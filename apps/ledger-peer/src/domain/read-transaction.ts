@@ -7,6 +7,11 @@ import { recordOfKey } from './record-key.ts';
 
 const Text = Type.String();
 
+export const TransactionCreator = named(
+  'TransactionCreator',
+  Type.Object({ mspId: Text, subject: Text }, { description: 'Who submitted it, by their certificate.' }),
+);
+
 /** A transaction in a block of a channel that mappings serve. */
 export const ChannelTransaction = named(
   'ChannelTransaction',
@@ -15,7 +20,7 @@ export const ChannelTransaction = named(
     channel: Type.String({ description: '`<networkId>.<name>`' }),
     blockNumber: Type.Integer(),
     code: Type.String({ description: "Fabric's name of the validation code: `VALID`, or why it has no effect." }),
-    creator: Type.Object({ mspId: Text, subject: Text }, { description: 'Who submitted it, by their certificate.' }),
+    creator: TransactionCreator,
     endorsers: Type.Array(Text, { description: 'MSP ids of the peers that endorsed it.' }),
     chaincode: Text,
     function: orNull(Text),
@@ -29,8 +34,10 @@ export type ChannelTransaction = Static<typeof ChannelTransaction>;
 /** A transaction as its channel has it. */
 export interface FoundTransaction extends Omit<ChannelTransaction, 'channel' | 'function' | 'keysWritten'> {
   readonly function: string;
+  /** RFC 3339; undefined if there is none. */
+  readonly at: string | undefined;
   /** Of every chaincode that it writes to. */
-  readonly writes: readonly { readonly chaincode: string; readonly key: string }[];
+  readonly writes: readonly { readonly chaincode: string; readonly key: string; readonly isDelete: boolean }[];
   /** Before ids and types of the channel; '' if no other channel is stored there. */
   readonly prefix: string;
 }
@@ -74,7 +81,7 @@ export async function readTransaction(
 
 /** What this peer may show of it; undefined: nothing. */
 function servedPart(
-  { writes, prefix, ...found }: FoundTransaction,
+  { writes, prefix, at: _at, ...found }: FoundTransaction,
   channel: string,
   mappings: Mappings,
 ): ChannelTransaction | undefined {

@@ -20,7 +20,7 @@ const EventsQuery = Type.Object(
     }),
     from: Type.Optional(
       Type.String({
-        description: '`0`: from the first event; a cursor: after that event. Default: from now on.',
+        description: '`0`: from the first event that can be read; a cursor: after that event. Default: from now on.',
       }),
     ),
   },

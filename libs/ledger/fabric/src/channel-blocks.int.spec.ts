@@ -10,6 +10,7 @@ import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
 
 const NEVER = new AbortController().signal;
 const DEADLINE_EXCEEDED = 4;
+const HASH: unknown = expect.stringMatching(/^[0-9a-f]{64}$/);
 
 let test: TestFabric;
 let second: FurtherPeer;
@@ -161,6 +162,40 @@ describe('the blocks of a channel', () => {
     await all.stop();
     expect(all.numbers).toEqual(range(start, blockNumber + 1));
   }, 40_000);
+
+  it('begin with the first one that a peer has, which may have begun from a snapshot', async () => {
+    for (let n = 0; n < 4; n += 1) await client.submit(write(randomUUID()));
+    test.peer.beginAt(3);
+    const { url, tlsCaFile } = test.peer;
+    const alone = test.open({ connection: test.connection({ peers: [{ endpoint: url, tlsCaFile }] }) });
+    const blocks = alone.blocks('main');
+    expect(await blocks.askFirst()).toBe(3);
+    expect((await blocks.read(3, NEVER))[0]?.number).toBe(3);
+    expect(await caught(blocks.read(2, NEVER))).toBeInstanceOf(UnavailableError);
+    // Another peer has them all.
+    expect(await client.blocks('main').askFirst()).toBe(0);
+    expect((await client.blocks('main').read(0, NEVER))[0]?.number).toBe(0);
+    test.peer.beginAt(0);
+  });
+
+  it('can be read whole: who made each transaction, the configuration, and the hashes', async () => {
+    const id = randomUUID();
+    const { transactionId, blockNumber } = await client.submit(write(id));
+    const read = await client.blocks('main').readWhole(0, 1, NEVER);
+    expect(read.map(({ number }) => number)).toEqual([0, 1]);
+    expect(read[1]).toMatchObject({ hash: HASH, previousHash: HASH, dataHash: HASH });
+    expect(read[0]).toMatchObject({
+      previousHash: '',
+      entries: [{ kind: 'configuration', code: 'VALID', endorsers: [] }],
+    });
+    const [block] = await client.blocks('main').readWhole(blockNumber, blockNumber, NEVER);
+    expect(block?.entries.find((one) => one.transactionId === transactionId)).toMatchObject({
+      ...{ kind: 'contract', code: 'VALID', chaincode: 'records', function: 'createMany', endorsers: ['Org1MSP'] },
+      creator: { mspId: 'Org1MSP', subject: 'O=Org1MSP, OU=client, CN=client' },
+      at: expect.stringMatching(/^\d{4}-/),
+    });
+    expect(JSON.stringify(block)).not.toContain('"n":1');
+  });
 
   it('are none beyond the newest one', async () => {
     const newest = await client.blocks('main').askNewest();

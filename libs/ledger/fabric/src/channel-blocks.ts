@@ -3,7 +3,9 @@ import { channelBlock, type ChannelBlock } from './block-content.ts';
 import { BlockStream } from './block-stream.ts';
 import { UnavailableError } from './fabric-errors.ts';
 import type { GatewayPeers } from './gateway-peers.ts';
-import { newestBlockAt } from './peer-height.ts';
+import type { common } from '@hyperledger/fabric-protos';
+import { blocksAt } from './peer-height.ts';
+import { wholeBlock, type WholeBlock } from './whole-block.ts';
 
 interface ChannelBlocksOptions {
   /** Fabric's name. */
@@ -56,14 +58,17 @@ export class ChannelBlocks {
 
   /** The newest block of the peers, asked now. @throws UnavailableError if none answers within two seconds. */
   async askNewest(): Promise<number> {
-    const { peers, channel, now } = this.#options;
-    const deadlineMs = now() + ASK_WITHIN_MS;
-    const asked = peers.all().map((peer) => newestBlockAt(peer, channel, deadlineMs).catch(() => undefined));
-    const known = (await Promise.all(asked)).filter((block) => block !== undefined);
-    if (known.length === 0) throw new UnavailableError(`No peer says how many blocks ${channel} has.`);
-    const newest = Math.max(...known);
+    const newest = Math.max(...(await this.#askAll()).map((known) => known.newest));
     this.#learn(newest);
     return Math.max(newest, this.#newest ?? newest);
+  }
+
+  /**
+   * The first block that a peer has which answers now: of peers that began from a snapshot it is not 0.
+   * @throws UnavailableError if none answers within two seconds.
+   */
+  async askFirst(): Promise<number> {
+    return Math.min(...(await this.#askAll()).map(({ first }) => first));
   }
 
   /** Opens the stream of new blocks, shared by all who follow, until the last one calls the returned function. */
@@ -106,11 +111,33 @@ export class ChannelBlocks {
     }
     const newest = this.#newest ?? (await this.askNewest());
     if (from > newest) return [];
-    const upTo = Math.min(newest, from + MOST_KEPT - 1);
+    return this.#readPeers(from, { upTo: Math.min(newest, from + MOST_KEPT - 1), signal, decode: channelBlock });
+  }
+
+  /**
+   * The same with all that a block says, up to a block that a peer is known to have. Nothing is kept in memory.
+   * @throws UnavailableError if no peer sends it.
+   */
+  readWhole(from: number, upTo: number, signal: AbortSignal): Promise<readonly WholeBlock[]> {
+    return this.#readPeers(from, { upTo, signal, decode: wholeBlock });
+  }
+
+  /** What each peer says that answers; one at least. @throws UnavailableError */
+  async #askAll(): Promise<Awaited<ReturnType<typeof blocksAt>>[]> {
+    const { peers, channel, now } = this.#options;
+    const deadlineMs = now() + ASK_WITHIN_MS;
+    const asked = peers.all().map((peer) => blocksAt(peer, channel, deadlineMs).catch(() => undefined));
+    const known = (await Promise.all(asked)).filter((blocks) => blocks !== undefined);
+    if (known.length === 0) throw new UnavailableError(`No peer says how many blocks ${channel} has.`);
+    return known;
+  }
+
+  async #readPeers<Decoded extends Numbered>(from: number, reading: Reading<Decoded>): Promise<readonly Decoded[]> {
+    const { signal } = reading;
     const tried = new Set<string>();
     const reasons: string[] = [];
     while (tried.size < this.#options.peers.count && !signal.aborted) {
-      const read = await this.#readFrom(from, { upTo, signal, tried, reasons });
+      const read = await this.#readFrom(from, { ...reading, tried, reasons });
       if (read.length > 0) return read;
     }
     if (signal.aborted) return [];
@@ -184,9 +211,12 @@ export class ChannelBlocks {
   }
 
   /** What one peer sends of these blocks; empty if nothing. */
-  async #readFrom(from: number, { upTo, signal, tried, reasons }: ReadFrom): Promise<ChannelBlock[]> {
+  async #readFrom<Decoded extends Numbered>(
+    from: number,
+    { upTo, signal, decode, tried, reasons }: ReadFrom<Decoded>,
+  ): Promise<Decoded[]> {
     const { peers, channel } = this.#options;
-    const blocks: ChannelBlock[] = [];
+    const blocks: Decoded[] = [];
     let bytes = 0;
     const picked = peers.pick({ tried });
     tried.add(picked.endpoint);
@@ -196,7 +226,7 @@ export class ChannelBlocks {
     signal.addEventListener('abort', end, { once: true });
     try {
       for await (const sent of events) {
-        const block = channelBlock(sent);
+        const block = decode(sent);
         if (block.number !== from + blocks.length) throw new Error(`block ${block.number} was sent`);
         blocks.push(block);
         bytes += block.bytes;
@@ -213,9 +243,15 @@ export class ChannelBlocks {
   }
 }
 
-interface ReadFrom {
+type Numbered = Pick<ChannelBlock, 'number' | 'bytes'>;
+
+interface Reading<Decoded> {
   readonly upTo: number;
   readonly signal: AbortSignal;
+  readonly decode: (block: InstanceType<typeof common.Block>) => Decoded;
+}
+
+interface ReadFrom<Decoded> extends Reading<Decoded> {
   /** Endpoints, to which this adds. */
   readonly tried: Set<string>;
   readonly reasons: string[];

@@ -5,6 +5,7 @@ import type { FabricState } from './fabric-observer.ts';
 import type { FabricReason } from './fabric-reasons.ts';
 import type { ContractRefusedError } from './fabric-errors.ts';
 import type { CredentialsState } from './identity-files.ts';
+import type { WholeBlock } from './whole-block.ts';
 import type { NewClaim } from './journal-statements.ts';
 
 /** A call of a chaincode. `channel` and `chaincode` are Fabric's own names. */
@@ -104,6 +105,11 @@ export interface BlockReader {
   readonly newest: number | undefined;
   /** Asks the peers now. @throws UnavailableError if none answers within two seconds. */
   askNewest(): Promise<number>;
+  /**
+   * The first block that a peer has which answers now: of peers that began from a snapshot it is not 0.
+   * @throws UnavailableError if none answers within two seconds.
+   */
+  askFirst(): Promise<number>;
   /** Opens the stream of new blocks, shared by all who follow, until the last one calls the returned function. */
   follow(): () => void;
   /** Resolves once a peer is known to have this block, or the signal is aborted. Only of use while somebody follows. */
@@ -113,6 +119,8 @@ export interface BlockReader {
    * seconds. @throws UnavailableError if no peer sends it.
    */
   read(from: number, signal: AbortSignal): Promise<readonly ChannelBlock[]>;
+  /** The same with all that a block says, up to a block that a peer has. @throws UnavailableError if no peer sends it. */
+  readWhole(from: number, upTo: number, signal: AbortSignal): Promise<readonly WholeBlock[]>;
 }
 
 /**

@@ -37,3 +37,4 @@ export type { FabricProof, ProvedRecord } from './record-proof.ts';
 export { UnsupportedPolicyError } from './channel-policies.ts';
 export { readChannelTrust, type FabricTrust } from './channel-trust.ts';
 export { readChannelTransaction, type ChannelTransaction } from './read-transaction.ts';
+export type { BlockEntry, WholeBlock } from './whole-block.ts';

@@ -8,13 +8,23 @@ const METHOD = '/protos.Endorser/ProcessProposal';
 const OK = 200;
 const UNKNOWN = 2;
 
+/** The number of the last block of a channel that this very peer has committed; see `blocksAt`. */
+export async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
+  return (await blocksAt(peer, channel, deadlineMs)).newest;
+}
+
 /**
- * The number of the last block of a channel that this very peer has committed, blocks and state. (A gateway may pass an
- * evaluation on to another peer of its organisation, whose height would say nothing about this one.)
+ * The numbers of the first block of a channel that this very peer has, which is not 0 if it began from a snapshot, and
+ * of the last one that it has committed, blocks and state. (A gateway may pass an evaluation on to another peer of its
+ * organisation, whose blocks would say nothing about this one.)
  *
  * @throws GatewayError if the peer does not answer, or may not be asked by this identity.
  */
-export async function newestBlockAt(peer: PeerGateway, channel: string, deadlineMs: number): Promise<number> {
+export async function blocksAt(
+  peer: PeerGateway,
+  channel: string,
+  deadlineMs: number,
+): Promise<{ readonly first: number; readonly newest: number }> {
   const query = peer.gateway.getNetwork(channel).getContract('qscc');
   const proposal = query.newProposal('GetChainInfo', { arguments: [channel] });
   const signed = protos.ProposedTransaction.deserializeBinary(proposal.getBytes()).getProposal()!;
@@ -26,7 +36,9 @@ export async function newestBlockAt(peer: PeerGateway, channel: string, deadline
     const message = response?.getMessage() ?? '';
     throw new GatewayError({ code: UNKNOWN, message, details: [], cause: undefined as never });
   }
-  return common.BlockchainInfo.deserializeBinary(response.getPayload_asU8()).getHeight() - 1;
+  const info = common.BlockchainInfo.deserializeBinary(response.getPayload_asU8());
+  const snapshot = info.getBootstrappingsnapshotinfo();
+  return { first: snapshot === undefined ? 0 : snapshot.getLastblockinsnapshot() + 1, newest: info.getHeight() - 1 };
 }
 
 type ProposalResponse = InstanceType<typeof peerProtos.ProposalResponse>;

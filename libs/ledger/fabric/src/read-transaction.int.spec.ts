@@ -26,6 +26,7 @@ describe('a transaction of a channel', () => {
       transactionId,
       blockNumber,
       code: 'VALID',
+      at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
       creator: { mspId: 'Org1MSP', subject: 'O=Org1MSP, OU=client, CN=client' },
       endorsers: ['Org1MSP', 'Org2MSP'],
       chaincode: 'records',

@@ -58,6 +58,7 @@ function open(
   if (seek === undefined) return endWith(stream, BAD_REQUEST);
   const from = startBlock(ledger, seek.getStart());
   const to = seek.getStop()?.getSpecified()?.getNumber() ?? ledger.height - 1;
+  if (from < parts.snapshot.firstBlock) return endWith(stream, NOT_FOUND);
   if (to < from) return endWith(stream, BAD_REQUEST);
   sendBlocks(stream, {
     ledger,

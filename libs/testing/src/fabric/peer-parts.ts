@@ -22,6 +22,8 @@ export interface PeerParts {
   readonly streams: StreamGate;
   /** Number of blocks of a channel that this peer has committed: it may lag behind the others. */
   readonly heightOf: (ledger: ChannelLedger) => number;
+  /** The first block that this peer has; it is not 0 if the peer began from a snapshot. */
+  readonly snapshot: { firstBlock: number };
   readonly limits: { readonly absoluteMaxBytes: number };
   /** An error detail of this peer. */
   readonly detail: (message: string) => ErrorDetail;

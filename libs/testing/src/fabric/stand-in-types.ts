@@ -103,6 +103,8 @@ export interface StandInPeer {
   enroll(commonName: string, mspId?: string, attributes?: Readonly<Record<string, string>>): ClientIdentity;
   /** @throws Error if there is no such channel. */
   channel(name: string): ChannelView;
+  /** From now on this peer has no earlier blocks, as if it had begun from a snapshot. Further peers have them. */
+  beginAt(block: number): void;
   /** Fault injection. */
   readonly faults: FaultRegister;
   readonly orderer: {

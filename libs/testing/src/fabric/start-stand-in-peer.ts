@@ -61,6 +61,9 @@ export async function startStandInPeer(options: StandInPeerOptions): Promise<Sta
     enroll: identities.enroll,
     channel: (name) => channelView(parts, name),
     faults: parts.faults,
+    beginAt: (block) => {
+      parts.snapshot.firstBlock = block;
+    },
     orderer: ordererControl(parts.orderer),
     blockStreams: {
       hold: () => parts.streams.hold(),
@@ -119,6 +122,7 @@ function assemble(options: StandInPeerOptions, directory: string, identities: Id
     faults,
     streams: new StreamGate(),
     heightOf: ({ height }) => height,
+    snapshot: { firstBlock: 0 },
     limits: { absoluteMaxBytes: options.absoluteMaxBytes ?? TEN_MEBIBYTES },
     detail: (message) => ({ address: 'peer0:7051', mspId: peerMspId, message }),
   };
@@ -129,7 +133,12 @@ function laggingParts(parts: PeerParts): { parts: PeerParts } & Pick<FurtherPeer
   const streams = new StreamGate();
   const stoppedAt = new Map<ChannelLedger, number>();
   return {
-    parts: { ...parts, streams, heightOf: (ledger) => stoppedAt.get(ledger) ?? ledger.height },
+    parts: {
+      ...parts,
+      snapshot: { firstBlock: 0 },
+      streams,
+      heightOf: (ledger) => stoppedAt.get(ledger) ?? ledger.height,
+    },
     lag: () => {
       for (const ledger of parts.ledgers.values()) stoppedAt.set(ledger, ledger.height);
       streams.hold();

@@ -15,6 +15,12 @@ const SYSTEM_CHAINCODES: Readonly<Record<string, Readonly<Record<string, Query>>
     GetChainInfo: (ledger, _args, parts) => {
       const info = new common.BlockchainInfo();
       info.setHeight(parts.heightOf(ledger));
+      const { firstBlock } = parts.snapshot;
+      if (firstBlock > 0) {
+        const snapshot = new common.BootstrappingSnapshotInfo();
+        snapshot.setLastblockinsnapshot(firstBlock - 1);
+        info.setBootstrappingsnapshotinfo(snapshot);
+      }
       return info.serializeBinary();
     },
     GetTransactionByID: (ledger, [, transactionId = ''], parts) => {
