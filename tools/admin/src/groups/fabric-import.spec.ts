@@ -192,7 +192,29 @@ describe('fabric import', () => {
     });
   });
 
+  it('says that a peer on this machine is asked in plaintext, where the folder has no authority of TLS', async () => {
+    const { code, err } = await run(
+      msp,
+      '--msp-id',
+      'Org1MSP',
+      '--peer',
+      'localhost:7051',
+      '--channel',
+      'side=acme.side',
+    );
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: 'sealgate: not taken: tlscacerts: there is none, so localhost:7051 is asked in plaintext.\n',
+    });
+    expect(readConnectionFile(out).peers).toMatchObject([{ endpoint: 'localhost:7051', tlsCaFile: undefined }]);
+  });
+
   it.each<[string, () => Promise<Ran>, string]>([
+    [
+      'the folder of an MSP without an authority of TLS, and a peer elsewhere',
+      () => run(msp, '--msp-id', 'Org1MSP', '--peer', 'peer.org1:7051', '--channel', 'side=acme.side'),
+      '/peers/0 needs tlsCaFile',
+    ],
     ['nobody who signs', () => run(put(profile), '--channel', 'a'), 'needs either certFile and keyFile, or mspFolder'],
     ['no channel', () => run(put(profile), '--msp-folder', msp), '/channels must NOT have fewer than 1 items'],
     [

@@ -113,7 +113,12 @@ function ofFolder(source: string, { mspFolder, peer = [], channel = [] }: Import
       channels: channel.map(channelOf),
     },
     pems: new Map(),
-    left: others.map((name) => `tlscacerts/${name}: peers are checked by ${ca}.`),
+    left: [
+      ...others.map((name) => `tlscacerts/${name}: peers are checked by ${ca}.`),
+      ...(ca === undefined
+        ? peer.map((endpoint) => `tlscacerts: there is none, so ${endpoint} is asked in plaintext.`)
+        : []),
+    ],
   };
 }
 

@@ -16,7 +16,13 @@ afterAll(async () => {
 });
 
 const run = (...more: string[]): Promise<Ran> => runLine(['fabric', 'check', ...more], { env });
-const call = { channel: 'acme.main', chaincode: 'basic', call: 'read', transaction: 'ReadAsset' };
+const call = {
+  types: ['car', 'van.*'],
+  channel: 'acme.main',
+  chaincode: 'basic',
+  call: 'read',
+  transaction: 'ReadAsset',
+};
 
 describe('fabric check', () => {
   it('sends the text of the file, and prints what each call did', async () => {
@@ -24,8 +30,8 @@ describe('fabric check', () => {
     api.answer(() => ({ body: { ok: true, faults: [], calls } }));
     const { code, out, err } = await run(file);
     expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toMatch(/^CHANNEL +CHAINCODE +CALL +TRANSACTION +ANSWER +DETAIL\n/);
-    expect(out).toMatch(/\nacme\.main +basic +read +ReadAsset +absent/);
+    expect(out).toMatch(/^TYPES +CHANNEL +CHAINCODE +CALL +TRANSACTION +ANSWER +DETAIL\n/);
+    expect(out).toMatch(/\ncar, van\.\* +acme\.main +basic +read +ReadAsset +absent/);
     expect(api.seen.at(-1)).toMatchObject({
       ...{ method: 'POST', path: '/admin/v1/mapping/check', body: '{"mapping":"{\\"mappings\\": []}"}' },
     });
@@ -61,5 +67,38 @@ describe('fabric check', () => {
   it('is rejected by a ledger peer that is not on Fabric', async () => {
     api.answer(() => problem(404, 'NOT_FOUND'));
     expect(await run(file)).toMatchObject({ code: 1, out: '' });
+  });
+});
+
+describe('blocks of Fabric', () => {
+  const hash = 'ab'.repeat(32);
+  const creator = { mspId: 'Org1MSP', subject: 'CN=app' };
+  const entry = {
+    place: 0,
+    code: 'VALID',
+    chaincode: 'basic',
+    function: 'Create',
+    creator,
+    endorsers: ['Org1MSP', 'Org2MSP'],
+  };
+
+  it('are shown with their transactions, whose ids can be copied whole', async () => {
+    const block = { number: 7, at: null, hash };
+    api.answer(() => ({
+      body: { channel: 'acme.main', block, dataHash: hash, entries: [{ ...entry, transactionId: hash }] },
+    }));
+    const { code, out } = await runLine(['fabric', 'block', 'acme.main', '7'], { env });
+    expect(code).toBe(0);
+    expect(api.seen.at(-1)).toMatchObject({ method: 'GET', path: '/admin/v1/fabric/channels/acme.main/blocks/7' });
+    expect(out).toMatch(/^channel +acme\.main\nnumber +7\n/);
+    expect(out).toMatch(new RegExp(`0 +VALID +basic +Create +Org1MSP +Org1MSP, Org2MSP +${hash}\n$`));
+  });
+
+  it('have transactions with a line for each key', async () => {
+    const writes = ['a', 'b'].map((key, at) => ({ chaincode: 'basic', key, isDelete: at === 1 }));
+    api.answer(() => ({ body: { transactionId: hash, creator, writes } }));
+    const { out } = await runLine(['fabric', 'transaction', hash], { env });
+    expect(out).toContain('creator        Org1MSP CN=app\n');
+    expect(out).toContain('writes\n  basic a\n  basic b removed\n');
   });
 });
