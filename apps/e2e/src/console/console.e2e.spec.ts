@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { boundsStories } from './bounds.stories.ts';
 import { casesStories } from './cases.stories.ts';
 import { doorStories } from './door.stories.ts';
+import { fabricStories } from './fabric.stories.ts';
 import { findStories } from './find.stories.ts';
 import { firefoxStories } from './firefox.stories.ts';
 import { forwardingStories } from './forwarding.stories.ts';
@@ -37,6 +38,7 @@ const STORIES = [
   boundsStories,
   signInStories,
   ledgerStories,
+  fabricStories,
   verifyStories,
   logStories,
   proveStories,

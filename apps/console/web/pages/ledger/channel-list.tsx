@@ -11,10 +11,23 @@ const words: Readonly<Record<LedgerSurface, string>> = {
   'ledger-peer': 'Ledger peer',
 };
 
+/** Chooses the service whose ledger is shown; nothing if there is one. */
+export function LedgerChoice({ shown }: { shown: LedgerSurface }): ReactNode {
+  const { surface, others } = useLedgerSurface();
+  const navigate = useNavigate();
+  if (surface === undefined || others.length === 0) return null;
+  return (
+    <SegmentedControl
+      aria-label="Service that serves the ledger"
+      data={[surface, ...others].toSorted().map((value) => ({ value, label: words[value] }))}
+      value={shown}
+      onChange={(by) => void navigate(`/ledger?by=${by}`)}
+    />
+  );
+}
+
 /** All channels with their sizes and newest checkpoints. */
 export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode {
-  const { others } = useLedgerSurface();
-  const navigate = useNavigate();
   const {
     columns: { channel, size, signed },
     ...table
@@ -23,16 +36,7 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
     <Page
       title="Ledger explorer"
       intro="Each channel is a separate log: its records can be proved, and cannot be removed or changed unnoticed."
-      actions={
-        others.length > 0 && (
-          <SegmentedControl
-            aria-label="Service that serves the ledger"
-            data={[surface, ...others].toSorted().map((value) => ({ value, label: words[value] }))}
-            value={surface}
-            onChange={(by) => void navigate(`/ledger?by=${by}`)}
-          />
-        )
-      }
+      actions={<LedgerChoice shown={surface} />}
     >
       <CursorTable
         {...table}

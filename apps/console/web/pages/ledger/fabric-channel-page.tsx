@@ -1,0 +1,101 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Anchor, Button, Group, Stack, TextInput, Title } from '@mantine/core';
+import { Link, useNavigate, useParams } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { CodeText } from '../../shell/code-text.tsx';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
+import { formatBytes, formatNumber } from '../../shell/formats.ts';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { Page } from '../../shell/page.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ledgerAdmin } from '../../shell/surfaces.ts';
+import { Time } from '../../shell/time.tsx';
+import { fabricPath } from './fabric-channels.tsx';
+
+type FabricBlock = Schemas['ledgerPeerAdmin']['FabricBlock'];
+
+const PAGE = 20;
+export const aboveFabric = { title: 'Ledger explorer', to: '/ledger?by=ledger-peer' };
+
+/** The blocks of one channel, newest first. */
+export function FabricChannelPage(): ReactNode {
+  const { channel = '' } = useParams();
+  return (
+    <Page title={channel} above={[aboveFabric]}>
+      <Stack gap="sm" component="section" aria-label="Blocks">
+        <Group justify="space-between" align="flex-end">
+          <Title order={2}>Blocks</Title>
+          <Jump channel={channel} />
+        </Group>
+        <CursorTable
+          label="Blocks"
+          queryKey={['fabric', 'blocks', channel]}
+          load={(cursor, signal) =>
+            dataOf(
+              ledgerAdmin.GET('/admin/v1/fabric/channels/{channel}/blocks', {
+                params: { path: { channel }, query: { limit: PAGE, ...(cursor && { cursor }) } },
+                signal,
+              }),
+            )
+          }
+          rowKey={({ number }) => String(number)}
+          columns={[
+            {
+              title: 'Block',
+              width: '7rem',
+              cell: ({ number }: FabricBlock) => (
+                <Anchor component={Link} to={fabricPath(channel, number)} fw={600} size="sm">
+                  {formatNumber(number)}
+                </Anchor>
+              ),
+            },
+            { title: 'Written', width: '12rem', cell: ({ at }) => (at === null ? '' : <Time value={at} />) },
+            { title: 'Transactions', cell: (block) => <Counts block={block} /> },
+            { title: 'Size', align: 'right', width: '6rem', cell: ({ bytes }) => formatBytes(bytes) },
+            { title: 'Hash', cell: ({ hash }) => <CodeText value={hash} label="the hash" short={16} /> },
+          ]}
+          empty={<ListEmpty title="No block here" icon="ledger" />}
+        />
+      </Stack>
+    </Page>
+  );
+}
+
+/** How many transactions a block has, and how many of them have no effect. */
+export function Counts({ block: { transactions, valid, configurations } }: { block: FabricBlock }): ReactNode {
+  return (
+    <Group gap="xs">
+      {(transactions > 0 || configurations === 0) && <span>{formatNumber(transactions)}</span>}
+      {transactions > valid && <StateBadge tone="bad">{formatNumber(transactions - valid)} without effect</StateBadge>}
+      {configurations > 0 && <StateBadge tone="plain">Configuration</StateBadge>}
+    </Group>
+  );
+}
+
+/** Goes to a block by its number, or to a transaction by its id. */
+function Jump({ channel }: { channel: string }): ReactNode {
+  const [text, setText] = useState('');
+  const navigate = useNavigate();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (/^\d{1,15}$/.test(wanted)) void navigate(fabricPath(channel, Number(wanted)));
+    else if (wanted !== '') void navigate(`/ledger/fabric/transactions/${encodeURIComponent(wanted)}`);
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group gap="xs" align="flex-end">
+        <TextInput
+          label="Block or transaction id"
+          size="xs"
+          value={text}
+          onChange={(event) => setText(event.currentTarget.value)}
+        />
+        <Button type="submit" size="xs" variant="default">
+          Go
+        </Button>
+      </Group>
+    </form>
+  );
+}

@@ -1,0 +1,78 @@
+import type { ReactNode } from 'react';
+import { Anchor } from '@mantine/core';
+import { useQuery } from '@tanstack/react-query';
+import { Link, useSearchParams } from 'react-router';
+import type { Schemas } from '@sealgate/client';
+import { dataOf } from '../../shell/console-fetch.ts';
+import { CursorTable, pageKey } from '../../shell/cursor-table.tsx';
+import { formatNumber } from '../../shell/formats.ts';
+import { ListEmpty } from '../../shell/list-states.tsx';
+import { useMayAdmin } from '../../shell/mine.ts';
+import { Page } from '../../shell/page.tsx';
+import { StateBadge } from '../../shell/state-badge.tsx';
+import { ledgerAdmin } from '../../shell/surfaces.ts';
+import { LedgerChoice } from './channel-list.tsx';
+
+type FabricChannel = Schemas['ledgerPeerAdmin']['FabricChannel'];
+
+const queryKey = ['fabric', 'channels'];
+const load = (cursor: string | undefined, signal: AbortSignal) =>
+  dataOf(
+    ledgerAdmin.GET('/admin/v1/fabric/channels', {
+      params: { query: { limit: 50, ...(cursor && { cursor }) } },
+      signal,
+    }),
+  );
+
+/** Whether the ledger of the ledger peer is on Fabric, and the explorer shows that one. */
+export function useShowsFabric(): boolean {
+  const [search] = useSearchParams();
+  const by = search.get('by');
+  const isShown = useMayAdmin('ledger-peer', 'admin:read') && (by === null || by === 'ledger-peer');
+  const channels = useQuery({
+    queryKey: pageKey(queryKey),
+    queryFn: ({ signal }) => load(undefined, signal),
+    enabled: isShown,
+  });
+  return isShown && (channels.data?.items.length ?? 0) > 0;
+}
+
+export const fabricPath = (channel: string, number?: number): string =>
+  `/ledger/fabric/${encodeURIComponent(channel)}${number === undefined ? '' : `/${number}`}`;
+
+/** The channels of Fabric that mappings of the ledger peer lead to. */
+export const FabricChannels = (): ReactNode => (
+  <Page
+    title="Ledger explorer"
+    intro="The ledger peer writes to Hyperledger Fabric: each channel is a chain of blocks that its organisations agree on."
+    actions={<LedgerChoice shown="ledger-peer" />}
+  >
+    <CursorTable
+      label="Channels"
+      queryKey={queryKey}
+      load={load}
+      refetchMs={15_000}
+      rowKey={({ channel }) => channel}
+      columns={[
+        {
+          title: 'Channel',
+          cell: ({ channel }: FabricChannel) => (
+            <Anchor component={Link} to={fabricPath(channel)} fw={600} size="sm">
+              {channel}
+            </Anchor>
+          ),
+        },
+        { title: 'On Fabric', cell: ({ fabricChannel }) => fabricChannel },
+        { title: 'Contracts', cell: ({ chaincodes }) => chaincodes.join(', ') },
+        {
+          title: 'Newest block',
+          align: 'right',
+          width: '10rem',
+          cell: ({ newestBlock }) =>
+            newestBlock === null ? <StateBadge tone="bad">No peer answers</StateBadge> : formatNumber(newestBlock),
+        },
+      ]}
+      empty={<ListEmpty title="No channel is mapped" icon="ledger" />}
+    />
+  </Page>
+);
