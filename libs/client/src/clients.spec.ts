@@ -9,8 +9,10 @@ import {
   ingestGatewayAdmin,
   ledgerPeer,
   ledgerPeerAdmin,
+  plainClient,
   riskPartner,
   riskPartnerAdmin,
+  type Routes,
 } from './index.ts';
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => void;
@@ -42,6 +44,21 @@ describe('a client of a surface', () => {
     expect(error).toBeUndefined();
     expect(data).toEqual({ asset: { id: 'a/b' } });
     expect(seen).toEqual(['GET', '/api/ledger-peer/api/assets/a%2Fb?type=asset', 'k']);
+  });
+
+  it('of several listeners behind one address sends each call once, without a key', async () => {
+    const seen: string[] = [];
+    const url = await serving((request, response) => {
+      seen.push(`${request.method} ${request.url} ${request.headers['idempotency-key']}`);
+      json(response, 503, {});
+    });
+    type Both = {
+      [Path in keyof Routes['riskPartner'] as `/risks${Path}`]: Routes['riskPartner'][Path];
+    } & { [Path in keyof Routes['ledgerPeer'] as `/peer${Path}`]: Routes['ledgerPeer'][Path] };
+    const both = plainClient<Both>({ baseUrl: url });
+    await both.GET('/risks/api/heat-map');
+    await both.POST('/peer/api/assets', { body: { assets: [] } });
+    expect(seen).toEqual(['GET /risks/api/heat-map undefined', 'POST /peer/api/assets undefined']);
   });
 
   it('returns the problem of a refusal, with the headers of the answer', async () => {

@@ -40,6 +40,18 @@ export interface Schemas {
   readonly consoleServer: ConsoleComponents['schemas'];
 }
 
+/** The routes of each listener by path, for a client of several of them: `Routes['riskPartner']['/api/risks']`. */
+export interface Routes {
+  readonly riskPartner: RiskPartnerPaths;
+  readonly caseGate: CaseGatePaths;
+  readonly caseGateAdmin: CaseGateAdminPaths;
+  readonly ledgerPeer: LedgerPeerPaths;
+  readonly ledgerPeerAdmin: LedgerPeerAdminPaths;
+  readonly ingestGatewayAdmin: IngestGatewayAdminPaths;
+  readonly riskPartnerAdmin: RiskPartnerAdminPaths;
+  readonly consoleServer: ConsolePaths;
+}
+
 export interface ClientOptions {
   /** Base URL of the listener, without trailing slash; paths of its OpenAPI document are appended. */
   readonly baseUrl: string;
@@ -75,8 +87,20 @@ interface RepeatableRoutes {
 const IDEMPOTENT = ['GET', 'HEAD', 'PUT', 'DELETE'];
 
 /**
- * A call resolves to `{ data, response }`, or `{ error, response }` with the problem. It throws NoAnswerError if there
- * was no answer (without `retry` the error of `fetch`): the outcome of a change is then unknown.
+ * A client of listeners behind one address; `Paths` is what is below `baseUrl`. It sends each call once, without a
+ * generated key or timeout. A call resolves to `{ data, response }`, or `{ error, response }` with the problem. It
+ * throws the error of `fetch` if there was no answer.
+ */
+export function plainClient<Paths extends object>(options: Omit<ClientOptions, 'retry'>): Client<Paths> {
+  const { baseUrl, fetch: send = (request: Request) => fetch(request), headers, largeIntegers = 'refuse' } = options;
+  const client = createClient<Paths>({ baseUrl, fetch: send, ...(headers && { headers }) });
+  client.use(refusals, exactNumbers(largeIntegers));
+  return client;
+}
+
+/**
+ * See `plainClient`; with retries. It throws NoAnswerError if there was no answer: the outcome of a change is then
+ * unknown.
  *
  * @param listener The name of its types file.
  */
@@ -84,17 +108,14 @@ function clientOf<Paths extends object>(
   listener: keyof typeof repeatableRoutes,
   options: ClientOptions,
 ): Client<Paths> {
-  const { baseUrl, fetch: send = (request: Request) => fetch(request), headers, retry = {} } = options;
-  const { largeIntegers = 'refuse' } = options;
+  const { fetch: send = (request: Request) => fetch(request), retry = {}, ...rest } = options;
+  if (retry === false) return plainClient<Paths>({ ...rest, fetch: send });
   const { keyed, safe }: RepeatableRoutes = repeatableRoutes[listener];
   const repeatable = new WeakSet<Request>();
-  const client = createClient<Paths>({
-    baseUrl,
-    fetch: retry === false ? send : retryingFetch(send, (request) => repeatable.has(request), retry),
-    ...(headers && { headers }),
+  const client = plainClient<Paths>({
+    ...rest,
+    fetch: retryingFetch(send, (request) => repeatable.has(request), retry),
   });
-  client.use(refusals, exactNumbers(largeIntegers));
-  if (retry === false) return client;
   client.use({
     onRequest({ request, schemaPath }) {
       const route = `${request.method} ${schemaPath}`;

@@ -6,10 +6,12 @@ export {
   ingestGatewayAdmin,
   ledgerPeer,
   ledgerPeerAdmin,
+  plainClient,
   provedRiskPartner,
   riskPartner,
   riskPartnerAdmin,
   type ClientOptions,
+  type Routes,
   type Schemas,
 } from './clients.ts';
 export { InexactNumberError, type LargeIntegers } from './exact-numbers.ts';
