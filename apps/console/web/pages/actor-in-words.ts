@@ -1,4 +1,4 @@
-import type { ListPage } from '../shell/cursor-table.tsx';
+import type { ListPage, PageAt, PageQuery } from '../shell/cursor-table.tsx';
 
 /** What actors are called, by actor. */
 export type Names = Readonly<Record<string, string>>;
@@ -25,3 +25,16 @@ export const withNames = <Row extends object>({
   ...page,
   items: page.items.map((row) => ({ ...row, names })),
 });
+
+/** The pages of a list whose answer says what its actors are called, with the names in each row. */
+export function named<Row extends object>(
+  pages: (at: PageAt) => PageQuery<Row>,
+): NoInfer<(at: PageAt) => PageQuery<Row & { names: Names }>> {
+  return (at) => {
+    const { queryKey, queryFn } = pages(at);
+    return {
+      queryKey: [...queryKey, 'named'],
+      queryFn: async (context) => withNames((await queryFn(context)) as NamedPage<Row>),
+    };
+  };
+}

@@ -1,8 +1,10 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { TextInput, Textarea } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { isolated } from '../shell/quoted.ts';
 import { FormDialog } from './form-dialog.tsx';
+import { filled } from './form-faults.ts';
 
 interface ConfirmProps {
   readonly title: string;
@@ -33,18 +35,20 @@ export function ConfirmDialog({
   onDone,
   onClose,
 }: ConfirmProps): ReactNode {
-  const [reason, setReason] = useState('');
-  const [word, setWord] = useState('');
-  const doing = useMutation({ mutationFn: () => run(reason.trim()), onSuccess: onDone });
-  const isReady = (reasonMax === undefined || reason.trim() !== '') && (typed === undefined || word.trim() === typed);
+  const form = useForm({
+    initialValues: { reason: '', typed: '' },
+    validate: { reason: (reason) => (reasonMax === undefined ? null : filled(reason)) },
+  });
+  const doing = useMutation({ mutationFn: run, onSuccess: onDone });
   return (
     <FormDialog
       title={title}
       action={action}
+      form={form}
       doing={doing}
       explain={explain}
-      onSubmit={() => doing.mutate()}
-      isReady={isReady}
+      onSubmit={({ reason }) => doing.mutate(reason.trim())}
+      isReady={typed === undefined || form.values.typed.trim() === typed}
       {...(tone === 'danger' && { tone: 'danger' })}
       onClose={onClose}
     >
@@ -56,17 +60,12 @@ export function ConfirmDialog({
           autosize
           minRows={2}
           maxLength={reasonMax}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value.replaceAll(/[\n\r\t]/g, ' '))}
+          {...form.getInputProps('reason')}
+          onChange={(event) => form.setFieldValue('reason', event.currentTarget.value.replaceAll(/[\n\r\t]/g, ' '))}
         />
       )}
       {typed !== undefined && (
-        <TextInput
-          label={`Type ${isolated(typed)} to confirm`}
-          value={word}
-          autoComplete="off"
-          onChange={(event) => setWord(event.currentTarget.value)}
-        />
+        <TextInput label={`Type ${isolated(typed)} to confirm`} autoComplete="off" {...form.getInputProps('typed')} />
       )}
     </FormDialog>
   );

@@ -1,10 +1,14 @@
 import { useLayoutEffect, useState, type ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
+import { useForm, type UseFormReturnType } from '@mantine/form';
 import { useMediaQuery } from '@mantine/hooks';
 import { ProblemView } from '../shell/problem-view.tsx';
 import { asProblem } from '../shell/problem.ts';
+import { useFormFaults } from './form-faults.ts';
 
-interface FormDialogProps {
+interface FormDialogProps<Values> {
+  /** Its fields, whose rules are checked before it is submitted. Absent: it has none. */
+  readonly form?: UseFormReturnType<Values>;
   readonly title: string;
   /** A large form has the whole of a small screen. */
   readonly size?: 'xl';
@@ -13,13 +17,13 @@ interface FormDialogProps {
   /** Label of the other button. */
   readonly closing?: string;
   readonly tone?: 'danger';
-  /** Whether the form can be submitted; default: the fields validate themselves. */
+  /** False: there is nothing to submit yet. */
   readonly isReady?: boolean;
   /** The state of the submission: an error is shown, and the input stays. */
   readonly doing: { readonly isPending: boolean; readonly error: unknown };
   /** What to do about an error, by its code. */
   readonly explain?: Readonly<Record<string, string>> | undefined;
-  readonly onSubmit: () => void;
+  readonly onSubmit: (values: Values) => void;
   readonly onClose: () => void;
   readonly children: ReactNode;
 }
@@ -36,7 +40,8 @@ function useFocusBack(): void {
 }
 
 /** The frame of all form dialogs. */
-export function FormDialog({
+export function FormDialog<Values extends object>({
+  form,
   title,
   size,
   action,
@@ -48,8 +53,12 @@ export function FormDialog({
   onSubmit,
   onClose,
   children,
-}: FormDialogProps): ReactNode {
+}: FormDialogProps<Values>): ReactNode {
   useFocusBack();
+  const none = useForm({ initialValues: {} });
+  // Without fields, `onSubmit` takes nothing.
+  const fields = form ?? (none as unknown as UseFormReturnType<Values>);
+  useFormFaults(fields, doing.error);
   const isSmall = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   return (
     <Modal
@@ -59,12 +68,7 @@ export function FormDialog({
       {...(size !== undefined && { size, fullScreen: isSmall })}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          if (isReady) onSubmit();
-        }}
-      >
+      <form noValidate onSubmit={fields.onSubmit((values) => (isReady ? onSubmit(values) : undefined))}>
         <Stack gap="sm">
           {children}
           {doing.error !== null && <Failure error={doing.error} explain={explain} />}

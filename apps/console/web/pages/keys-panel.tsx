@@ -2,7 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { Button, Text } from '@mantine/core';
 import type { KeyEnd } from '@sealgate/auth/key-state';
 import { useQueryClient } from '@tanstack/react-query';
-import { CursorTable, type Column, type ListPage } from '../shell/cursor-table.tsx';
+import { CursorTable, type Column, type PageAt, type PageQuery } from '../shell/cursor-table.tsx';
 import { ListEmpty } from '../shell/list-states.tsx';
 import { quoted } from '../shell/quoted.ts';
 import { Time } from '../shell/time.tsx';
@@ -38,8 +38,7 @@ export interface MintProps<Key, Minted> {
 interface KeysPanelProps<Key extends ListedKey, Minted extends NewKey> {
   /** Accessible name of the table. */
   readonly label: string;
-  readonly queryKey: readonly unknown[];
-  readonly load: (cursor: string | undefined, signal: AbortSignal) => Promise<ListPage<Key>>;
+  readonly page: (at: PageAt) => PageQuery<Key>;
   readonly cursorName?: string;
   /** What keys of this surface may do. */
   readonly rights?: Column<Key>;
@@ -68,7 +67,7 @@ type Open<Key, Minted> =
 export function useKeysPanel<Key extends ListedKey, Minted extends NewKey>(
   props: KeysPanelProps<Key, Minted>,
 ): { readonly button: ReactNode; readonly panel: ReactNode } {
-  const { may, mintTitle, label, queryKey, load, cursorName, rights, emptyText } = props;
+  const { may, mintTitle, label, page, cursorName, rights, emptyText } = props;
   const [open, setOpen] = useState<Open<Key, Minted>>();
   const button = may.mint && <Button onClick={() => setOpen({ what: 'mint' })}>{mintTitle}</Button>;
   const panel = (
@@ -76,8 +75,7 @@ export function useKeysPanel<Key extends ListedKey, Minted extends NewKey>(
       <CursorTable
         label={label}
         isDense
-        queryKey={queryKey}
-        load={load}
+        page={page}
         {...(cursorName !== undefined && { cursorName })}
         rowKey={({ id }) => id}
         columns={columnsOf(rights, (key) => (
@@ -152,7 +150,7 @@ function KeyActions<Key extends ListedKey>({
 function Dialog<Key extends ListedKey, Minted extends NewKey>({
   open,
   onOpen,
-  queryKey,
+  page,
   dialog,
   curlOf,
   reachOf,
@@ -163,7 +161,7 @@ function Dialog<Key extends ListedKey, Minted extends NewKey>({
   readonly onOpen: (next: Open<Key, Minted> | undefined) => void;
 }): ReactNode {
   const queries = useQueryClient();
-  const reload = (): void => void queries.invalidateQueries({ queryKey });
+  const reload = (): void => void queries.invalidateQueries({ queryKey: page({}).queryKey.slice(0, 2) });
   const close = (): void => onOpen(undefined);
   if (open.what === 'shown') {
     const { label, rawKey } = open.minted;

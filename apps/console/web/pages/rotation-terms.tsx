@@ -10,9 +10,12 @@ export function useRotationTerms(leaks: boolean): {
   readonly fields: ReactNode;
   readonly isLeaked: boolean;
   readonly overlapSeconds: number;
+  /** False: the time is missing. */
+  readonly isReady: boolean;
 } {
   const [isLeaked, setLeaked] = useState(leaks);
   const [hours, setHours] = useState<string | number>(24);
+  const fault = Number(hours) >= 1 && Number(hours) <= MAX_HOURS ? undefined : `From 1 to ${MAX_HOURS} hours.`;
   const seconds = Math.round(Number(hours) * HOUR_SECONDS);
   const until = formatMoment(new Date(Date.now() + seconds * 1_000));
   const fields = (
@@ -39,6 +42,7 @@ export function useRotationTerms(leaks: boolean): {
             max={MAX_HOURS}
             clampBehavior="strict"
             required
+            error={fault}
             value={hours}
             onChange={setHours}
           />
@@ -46,5 +50,5 @@ export function useRotationTerms(leaks: boolean): {
       </Stack>
     </Radio.Group>
   );
-  return { fields, isLeaked, overlapSeconds: isLeaked ? 0 : seconds };
+  return { fields, isLeaked, overlapSeconds: isLeaked ? 0 : seconds, isReady: isLeaked || fault === undefined };
 }

@@ -1,4 +1,4 @@
-import { problemFrom, unreached } from './problem.ts';
+import { unreached } from './problem.ts';
 
 /** Event on `window` for a 401 of the console: the session has ended. */
 export const SIGNED_OUT = 'sealgate:signed-out';
@@ -7,7 +7,7 @@ const READING = ['GET', 'HEAD'];
 const TIMEOUT_MS = 30_000;
 
 /**
- * `fetch` for all pages and for the clients of `@sealgate/client`: sets the header that the console's server requires
+ * `fetch` for all pages (`api.ts`; and proofs, whose bytes are read as they are): sets the header that the console's server requires
  * for changes, announces the end of the session on the server's 401, and times out after 30 s.
  * Throws ProblemError (status 0) without a response; responses of any status are returned.
  */
@@ -26,33 +26,4 @@ export async function consoleFetch(input: Request | string | URL, init?: Request
   if (response.status === 401 && response.headers.has('WWW-Authenticate') && !request.headers.has('X-Api-Key'))
     globalThis.dispatchEvent(new Event(SIGNED_OUT));
   return response;
-}
-
-/**
- * Fetches JSON from the console's server, or from a path without a generated client.
- * Throws ProblemError unless the status is 2xx.
- */
-export async function getJson<T>(path: string, init?: RequestInit): Promise<T> {
-  const response = await consoleFetch(path, init);
-  const body: unknown = await response.json().catch(() => undefined);
-  if (!response.ok) throw problemFrom(response, body, Date.now());
-  return body as T;
-}
-
-/** Posts JSON; see `getJson`. */
-export const sendJson = <T>(path: string, body: unknown, method = 'POST'): Promise<T> =>
-  getJson<T>(path, { method, headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) });
-
-/** The result type of generated clients. */
-interface Answer<T> {
-  readonly data?: T;
-  readonly error?: unknown;
-  readonly response: Response;
-}
-
-/** The data of a generated client's result. Throws ProblemError if there is none. */
-export async function dataOf<T>(call: Promise<Answer<T>>): Promise<NonNullable<T>> {
-  const { data, error, response } = await call;
-  if (!response.ok || error !== undefined) throw problemFrom(response, error, Date.now());
-  return (data ?? {}) as NonNullable<T>;
 }

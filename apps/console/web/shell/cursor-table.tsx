@@ -28,12 +28,20 @@ export interface Column<Row> {
   readonly wraps?: boolean;
 }
 
+/** Which page of a list: what is asked of the list, and the cursor of the page. */
+export type PageAt = Asked & { readonly cursor?: string };
+
+/** How a page is read, and its key. */
+export interface PageQuery<Row> {
+  readonly queryKey: readonly unknown[];
+  readonly queryFn: (context: { readonly signal: AbortSignal }) => Promise<ListPage<Row>>;
+}
+
 interface CursorTableProps<Row> {
   /** Accessible name of the table. */
   readonly label: string;
-  /** Query key: all inputs except the cursor and what is asked, filters included. */
-  readonly queryKey: readonly unknown[];
-  readonly load: (cursor: string | undefined, signal: AbortSignal, asked: Asked) => Promise<ListPage<Row>>;
+  /** See `listed`. */
+  readonly page: (at: PageAt) => PageQuery<Row>;
   readonly rowKey: (row: Row) => string;
   readonly columns: readonly Column<Row>[];
   /** Shown if the list is empty. */
@@ -51,25 +59,17 @@ interface CursorTableProps<Row> {
   readonly tools?: ListTools;
 }
 
-/** The query key of one page. */
-export const pageKey = (queryKey: readonly unknown[], asked: Asked = {}, cursor?: string): readonly unknown[] => [
-  ...queryKey,
-  asked,
-  { cursor },
-];
-
 /**
  * A paginated list; words, order and the cursor of the current page are in the URL. On narrow screens each row is a
  * card.
  */
 export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
-  const { cursorName = 'cursor', queryKey, load, refetchMs, tools, columns, label } = props;
+  const { cursorName = 'cursor', refetchMs, tools, columns, label } = props;
   const [search] = useSearchParams();
   const cursor = search.get(cursorName) ?? undefined;
   const [asked, ask] = useAsked(tools, cursorName);
   const page = useQuery({
-    queryKey: pageKey(queryKey, asked, cursor),
-    queryFn: ({ signal }) => load(cursor, signal, asked),
+    ...props.page({ ...asked, ...(cursor !== undefined && { cursor }) }),
     placeholderData: keepPreviousData,
     ...(refetchMs === undefined ? {} : { refetchInterval: refetchMs }),
   });
@@ -85,7 +85,7 @@ export function CursorTable<Row>(props: CursorTableProps<Row>): ReactNode {
   );
 }
 
-interface BodyProps<Row> extends CursorTableProps<Row> {
+interface BodyProps<Row> extends Omit<CursorTableProps<Row>, 'page'> {
   readonly cursorName: string;
   readonly cursor: string | undefined;
   readonly asked: Asked;

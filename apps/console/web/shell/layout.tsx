@@ -12,7 +12,7 @@ import {
 } from '@mantine/core';
 import { useNotifications } from '@mantine/notifications';
 import { Link, NavLink, Outlet, useLocation } from 'react-router';
-import { sendJson } from './console-fetch.ts';
+import { server } from './api.ts';
 import { FindButton } from './find-button.tsx';
 import { Icon } from './icons.tsx';
 import { Unread } from './list-states.tsx';
@@ -239,6 +239,6 @@ function Who({ session }: { session: Session }): ReactNode {
 
 /** Ends the session here, then at the provider, if it has an end-session page. */
 async function signOut(): Promise<void> {
-  const { endSessionUrl } = await sendJson<{ endSessionUrl?: string }>('/sign-out', {});
-  globalThis.location.assign(endSessionUrl ?? '/');
+  const { data } = await server.POST('/sign-out');
+  globalThis.location.assign(data?.endSessionUrl ?? '/');
 }

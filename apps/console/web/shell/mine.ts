@@ -1,44 +1,10 @@
-import { useQuery } from '@tanstack/react-query';
-import { getJson } from './console-fetch.ts';
+import type { Schemas } from '@sealgate/client';
+import { api } from './api.ts';
 import { useSession, type Session, type SurfaceId } from './session.ts';
 
-interface AdminRights {
-  readonly roles: readonly string[];
-  readonly permissions: readonly string[];
-}
-
-/** Membership in organisations of the risk partner. */
-interface PersonRights {
-  readonly isPartner: boolean;
-  readonly organizations: readonly {
-    readonly id: string;
-    readonly name: string;
-    /** null: the organisation invited them. */
-    readonly member: MemberRights | null;
-  }[];
-}
-
-/** Who the person is in an organisation, and what they may do there. */
-export interface MemberRights {
-  readonly personId: string;
-  readonly roles: readonly string[];
-  readonly permissions: readonly string[];
-  readonly scope: {
-    readonly departments: readonly string[];
-    readonly canReadSensitive: boolean;
-    readonly unrestricted: boolean;
-  };
-}
-
-/** What `whoami` of each listener says; null: not theirs, or, if it cannot be asked at the moment, not known. */
-interface Rights {
-  readonly surfaces: readonly {
-    readonly id: SurfaceId;
-    readonly admin: AdminRights | null;
-    readonly api: PersonRights | null;
-    readonly unknown: readonly ('admin' | 'api')[];
-  }[];
-}
+type Rights = Schemas['consoleServer']['Mine'];
+type PersonRights = Schemas['consoleServer']['PersonRights'];
+export type MemberRights = Schemas['consoleServer']['MemberRights'];
 
 /** The parts of the console by address. */
 export type PartName =
@@ -132,12 +98,9 @@ export class Mine {
 export function useMine() {
   const session = useSession();
   const person = session.data?.person ?? undefined;
-  const { data, ...query } = useQuery({
-    queryKey: ['mine', person?.issuer, person?.subject],
-    queryFn: () => getJson<Rights>('/mine'),
-    enabled: person !== undefined,
-    staleTime: 30_000,
-  });
+  // The person is a part of the key alone: another one may sign in under an open page.
+  const of = `${person?.issuer} ${person?.subject}`;
+  const { data, ...query } = api.useQuery('get', '/mine', { of }, { enabled: person !== undefined, staleTime: 30_000 });
   const mine = session.data === undefined || data === undefined ? undefined : new Mine(session.data, data);
   return { ...query, mine };
 }

@@ -1,33 +1,15 @@
 import { useEffect, useRef, useState } from 'react';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { SIGNED_OUT, getJson } from './console-fetch.ts';
+import type { Schemas } from '@sealgate/client';
+import { useQueryClient } from '@tanstack/react-query';
+import { api } from './api.ts';
+import { SIGNED_OUT } from './console-fetch.ts';
 
-export type SurfaceId = 'risk-partner' | 'case-gate' | 'ledger-peer' | 'ingest-gateway';
-
-export interface Session {
-  readonly person: {
-    readonly subject: string;
-    readonly issuer: string;
-    readonly name?: string;
-    readonly email?: string;
-  } | null;
-  readonly surfaces: readonly {
-    readonly id: SurfaceId;
-    readonly api: boolean;
-    readonly admin: boolean;
-    readonly publicUrl?: string;
-  }[];
-  readonly expiresAt?: string;
-}
+export type SurfaceId = Schemas['consoleServer']['SurfaceId'];
+export type Session = Schemas['consoleServer']['Session'];
 
 /** The signed-in person and the configured surfaces. Refetched when the page becomes visible. */
 export const useSession = () =>
-  useQuery({
-    queryKey: ['session'],
-    queryFn: () => getJson<Session>('/session'),
-    staleTime: 60_000,
-    refetchOnWindowFocus: 'always',
-  });
+  api.useQuery('get', '/session', {}, { staleTime: 60_000, refetchOnWindowFocus: 'always' });
 
 /** The public address of a surface if the console knows it, else this placeholder. */
 export function usePublicUrl(surface: SurfaceId, placeholder: string): string {
@@ -43,7 +25,7 @@ export function useSignedOut(): boolean {
   useEffect(() => {
     const onSignedOut = (): void => {
       setEndedAtMs(Date.now());
-      void queries.invalidateQueries({ queryKey: ['session'] });
+      void queries.invalidateQueries({ queryKey: ['get', '/session'] });
     };
     globalThis.addEventListener(SIGNED_OUT, onSignedOut);
     return () => globalThis.removeEventListener(SIGNED_OUT, onSignedOut);
@@ -53,7 +35,7 @@ export function useSignedOut(): boolean {
   useEffect(() => {
     // Refetch what was refused without a session.
     if (before.current && !signedOut) {
-      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[0] !== 'session' });
+      void queries.invalidateQueries({ predicate: ({ queryKey }) => queryKey[1] !== '/session' });
     }
     before.current = signedOut;
   }, [signedOut, queries]);

@@ -1,103 +1,93 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { NumberInput, Select, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm, type UseFormReturnType } from '@mantine/form';
+import { api } from '../../shell/api.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import type { NewAttachment } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
 interface AttachProps {
-  readonly path: string;
+  readonly caseId: string;
   readonly onDone: () => void;
   readonly onClose: () => void;
 }
 
-const NOTHING: NewAttachment = { kind: 'vault_ref', ref: '', sha256: '', media_type: '', size_bytes: 0 };
+type Draft = Required<NewAttachment>;
+
+const NOTHING: Draft = { kind: 'vault_ref', ref: '', sha256: '', media_type: '', size_bytes: 0, label: '' };
 
 /** An empty label is omitted. */
-const sent = ({ label = '', ...rest }: NewAttachment): NewAttachment => (label === '' ? rest : { ...rest, label });
+const sent = ({ label, ...rest }: Draft): NewAttachment => (label === '' ? rest : { ...rest, label });
 
 /** Attaches one reference. A chosen file is hashed locally and not uploaded. */
-export function AttachDialog({ path, onDone, onClose }: AttachProps): ReactNode {
-  const { send } = useEnvironment();
-  const [draft, setDraft] = useState(NOTHING);
-  const attach = useMutation({ mutationFn: () => send(path, { attachments: [sent(draft)] }), onSuccess: onDone });
-  const isReady = draft.ref !== '' && /^[0-9a-f]{64}$/.test(draft.sha256) && draft.media_type !== '';
+export function AttachDialog({ caseId, onDone, onClose }: AttachProps): ReactNode {
+  const { name: environment } = useEnvironment();
+  const attach = api.useMutation('post', '/admin/case-gate/admin/v1/cases/{case_id}/attachments', {
+    onSuccess: onDone,
+  });
+  const form = useForm({
+    initialValues: NOTHING,
+    validate: {
+      ref: filled,
+      sha256: (digits) => (/^[0-9a-f]{64}$/.test(digits) ? null : 'These are not 64 hexadecimal digits.'),
+      media_type: filled,
+      size_bytes: (size) => (typeof size === 'number' ? null : 'Fill this in.'),
+    },
+  });
   return (
     <FormDialog
       title="Attach a reference"
       action="Attach"
+      form={form}
       doing={attach}
-      onSubmit={() => attach.mutate()}
-      isReady={isReady}
+      onSubmit={(draft) =>
+        attach.mutate({
+          params: { path: { case_id: caseId }, query: { environment } },
+          body: { attachments: [sent(draft)] },
+        })
+      }
       onClose={onClose}
     >
       <Text size="sm">The bytes stay where they are: the case keeps a reference and their hash.</Text>
       <FingerprintOfFile
-        onFound={(sha256, file) =>
-          setDraft({ ...draft, sha256, size_bytes: file.size, media_type: file.type || draft.media_type })
+        onFound={(sha256, { size, type }) =>
+          form.setValues({ sha256, size_bytes: size, ...(type !== '' && { media_type: type }) })
         }
       />
-      <AttachFields draft={draft} onChange={(change) => setDraft({ ...draft, ...change })} />
+      <AttachFields form={form} />
     </FormDialog>
   );
 }
 
-function AttachFields({
-  draft,
-  onChange,
-}: {
-  readonly draft: NewAttachment;
-  readonly onChange: (change: Partial<NewAttachment>) => void;
-}): ReactNode {
-  return (
-    <>
-      <Select
-        label="Kind"
-        allowDeselect={false}
-        value={draft.kind}
-        data={[
-          { value: 'vault_ref', label: 'Reference into a vault' },
-          { value: 'upload_handle', label: 'Handle of an upload' },
-        ]}
-        onChange={(kind) => onChange({ kind: kind === 'upload_handle' ? 'upload_handle' : 'vault_ref' })}
-      />
-      <TextInput
-        label="Reference"
-        required
-        maxLength={512}
-        value={draft.ref}
-        onChange={(event) => onChange({ ref: event.currentTarget.value })}
-      />
-      <TextInput
-        label="SHA-256"
-        required
-        maxLength={64}
-        value={draft.sha256}
-        onChange={(event) => onChange({ sha256: event.currentTarget.value.trim().toLowerCase() })}
-      />
-      <TextInput
-        label="Media type"
-        required
-        maxLength={255}
-        placeholder="application/pdf"
-        value={draft.media_type}
-        onChange={(event) => onChange({ media_type: event.currentTarget.value })}
-      />
-      <NumberInput
-        label="Size in bytes"
-        required
-        min={0}
-        allowDecimal={false}
-        value={draft.size_bytes}
-        onChange={(size) => onChange({ size_bytes: Number(size) })}
-      />
-      <TextInput
-        label="Label"
-        maxLength={200}
-        value={draft.label ?? ''}
-        onChange={(event) => onChange({ label: event.currentTarget.value })}
-      />
-    </>
-  );
-}
+const AttachFields = ({ form }: { readonly form: UseFormReturnType<Draft> }): ReactNode => (
+  <>
+    <Select
+      label="Kind"
+      allowDeselect={false}
+      data={[
+        { value: 'vault_ref', label: 'Reference into a vault' },
+        { value: 'upload_handle', label: 'Handle of an upload' },
+      ]}
+      {...form.getInputProps('kind')}
+    />
+    <TextInput label="Reference" required maxLength={512} {...form.getInputProps('ref')} />
+    <TextInput
+      label="SHA-256"
+      required
+      maxLength={64}
+      {...form.getInputProps('sha256')}
+      onChange={(event) => form.setFieldValue('sha256', event.currentTarget.value.trim().toLowerCase())}
+    />
+    <TextInput
+      label="Media type"
+      required
+      maxLength={255}
+      placeholder="application/pdf"
+      {...form.getInputProps('media_type')}
+    />
+    <NumberInput label="Size in bytes" required min={0} allowDecimal={false} {...form.getInputProps('size_bytes')} />
+    <TextInput label="Label" maxLength={200} {...form.getInputProps('label')} />
+  </>
+);

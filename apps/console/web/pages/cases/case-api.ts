@@ -1,6 +1,5 @@
 import type { Schemas } from '@sealgate/client';
 import type { ExportOf } from '../../shell/export-menu.tsx';
-import type { Total } from '../../shell/total.ts';
 
 type Admin = Schemas['caseGateAdmin'];
 type Public = Schemas['caseGate'];
@@ -18,12 +17,6 @@ export type NewAttachment = Public['NewAttachment'];
 export type ListedCase = Admin['CaseRow'];
 export type CaseDetail = Admin['CaseDetail'];
 
-export interface Page<Item> {
-  readonly items: readonly Item[];
-  readonly nextCursor: string | null;
-  readonly total?: Total;
-}
-
 export type CaseCounts = Admin['CaseCounts'];
 /** A trial decision of a policy version on a case, rule by rule. */
 export type Explanation = Admin['Explanation'];
@@ -37,13 +30,9 @@ export interface Ruling {
   readonly reason_codes: readonly string[];
 }
 
-/** The URL of an admin route in an environment; undefined parameters are omitted. */
-export function adminPath(path: string, query: Readonly<Record<string, string | undefined>>): string {
-  const set = Object.entries(query).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== '',
-  );
-  return `/admin/case-gate/admin/v1${path}?${new URLSearchParams(set)}`;
-}
+/** The path of the pack of a case. Its bytes are read as they are, since its signature is over them. */
+export const packPathOf = (caseId: string, environment: string, isDraft = false): string =>
+  `/admin/case-gate/admin/v1/cases/${encodeURIComponent(caseId)}/assessor-pack?environment=${environment}${isDraft ? '&draft=true' : ''}`;
 
 /** The export of a list of an environment. */
 export const exportOf = (environment: string, list: string, query: ExportOf['query'] = {}): ExportOf => ({

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState, type ReactNode, type RefObject } from 'react';
 import { Anchor, Button, Group, Paper, Text } from '@mantine/core';
 import { Link } from 'react-router';
+import { server } from '../../shell/api.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import type { CaseDetail } from './case-api.ts';
@@ -82,7 +83,7 @@ function ToQueue(): ReactNode {
 }
 
 function Seal({ found, onSealed }: { readonly found: CaseDetail; readonly onSealed: () => void }): ReactNode {
-  const { send, reload } = useEnvironment();
+  const { name: environment, reload } = useEnvironment();
   const [isAsked, setAsked] = useState(false);
   return (
     <>
@@ -91,7 +92,12 @@ function Seal({ found, onSealed }: { readonly found: CaseDetail; readonly onSeal
         <ConfirmDialog
           title="Seal this decision?"
           action="Seal"
-          run={() => send(`/cases/${encodeURIComponent(found.case_id)}/seal`, { policy_version: found.policy_version })}
+          run={() =>
+            server.POST('/admin/case-gate/admin/v1/cases/{case_id}/seal', {
+              params: { path: { case_id: found.case_id }, query: { environment } },
+              body: { policy_version: found.policy_version! },
+            })
+          }
           onClose={() => setAsked(false)}
           onDone={() => {
             setAsked(false);

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
 import { useParams } from 'react-router';
+import { api, server } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
@@ -10,7 +11,7 @@ import { Time } from '../../shell/time.tsx';
 import { Actor } from '../actor.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { AttachDialog } from './attach-dialog.tsx';
-import { adminPath, type CaseDetail } from './case-api.ts';
+import { packPathOf, type CaseDetail } from './case-api.ts';
 import { CaseAttachments } from './case-attachments.tsx';
 import { CaseOutcome, useFocusOnOutcome } from './case-outcome.tsx';
 import { CasePack } from './case-pack.tsx';
@@ -19,7 +20,7 @@ import { State } from './case-words.tsx';
 import { provableCase } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { DecidePanel } from './decide-panel.tsx';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
 import { Subject } from './subject-link.tsx';
 
@@ -27,7 +28,9 @@ import { Subject } from './subject-link.tsx';
 export function CasePage(): ReactNode {
   const { id = '' } = useParams<{ id: string }>();
   const { name: environment, to } = useEnvironment();
-  const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
+  const found = api.useQuery('get', '/admin/case-gate/admin/v1/cases/{case_id}', {
+    params: { path: { case_id: id }, query: { environment } },
+  });
   const focus = useFocusOnOutcome(found.data);
   const above = [{ title: 'Queue', to: to('queue') }];
   if (found.data === undefined)
@@ -62,13 +65,10 @@ export function CasePage(): ReactNode {
   );
 }
 
-const packPathOf = (caseId: string, environment: string): string =>
-  adminPath(`/cases/${encodeURIComponent(caseId)}/assessor-pack`, { environment });
-
 const UNDECIDED = ['received', 'in_review'];
 
 function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
-  const { isOperator, may, send, reload } = useEnvironment();
+  const { name: environment, isOperator, may, reload } = useEnvironment();
   const [open, setOpen] = useState<'attach' | 'withdraw'>();
   const close = () => setOpen(undefined);
   const dialog = {
@@ -78,7 +78,6 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
       reload();
     },
   };
-  const path = `/cases/${encodeURIComponent(found.case_id)}`;
   if (!may('cases:review')) return null;
   return (
     <>
@@ -94,14 +93,19 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
           )}
         </>
       )}
-      {open === 'attach' && <AttachDialog {...dialog} path={`${path}/attachments`} />}
+      {open === 'attach' && <AttachDialog {...dialog} caseId={found.case_id} />}
       {open === 'withdraw' && (
         <ConfirmDialog
           {...dialog}
           title="Withdraw this case?"
           action="Withdraw"
           tone="danger"
-          run={() => send(`${path}/withdraw`)}
+          run={() =>
+            server.POST('/admin/case-gate/admin/v1/cases/{case_id}/withdraw', {
+              params: { path: { case_id: found.case_id }, query: { environment } },
+              body: {},
+            })
+          }
         >
           <Text size="sm">It ends without a decision and cannot be taken up again.</Text>
         </ConfirmDialog>

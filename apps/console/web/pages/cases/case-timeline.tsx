@@ -1,28 +1,24 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Paper, Text, Timeline } from '@mantine/core';
-import { useInfiniteQuery } from '@tanstack/react-query';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
 import { ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { Actor } from '../actor.tsx';
-import { withNames, type NamedPage } from '../actor-in-words.ts';
+import { withNames } from '../actor-in-words.ts';
 import type { TimelineEntry } from './case-api.ts';
 import { useEnvironment } from './environment.tsx';
 
 /** The events of a case, oldest first; each has the hash of the previous one. */
 export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode {
-  const { name, read } = useEnvironment();
-  const found = useInfiniteQuery({
-    queryKey: ['cases', name, caseId, 'timeline'],
-    queryFn: ({ pageParam }) =>
-      read<NamedPage<TimelineEntry>>(`/cases/${encodeURIComponent(caseId)}/timeline`, {
-        limit: '50',
-        cursor: pageParam,
-      }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
-  });
+  const { name: environment } = useEnvironment();
+  const found = api.useInfiniteQuery(
+    'get',
+    '/admin/case-gate/admin/v1/cases/{case_id}/timeline',
+    { params: { path: { case_id: caseId }, query: { environment, limit: 50 } } },
+    { initialPageParam: null, getNextPageParam: ({ nextCursor }) => nextCursor },
+  );
   const entries = found.data?.pages.flatMap((page) => withNames(page).items) ?? [];
   return (
     <Section title="Timeline">

@@ -1,15 +1,17 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Code, Group, Paper, SegmentedControl, Select, Stack, TagsInput, Text, TextInput } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
+import { api } from '../../shell/api.ts';
 import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import type { CaseDetail, Explanation, Outcome, Page, Policy, Ruling, Says } from './case-api.ts';
+import { useFormFaults } from '../form-faults.ts';
+import type { CaseDetail, Outcome, Policy, Ruling, Says } from './case-api.ts';
 import { RuleSays, State, wordOf } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment, usePolicies } from './environment.tsx';
 
 const DECIDABLE = ['received', 'in_review', 'decided', 'sealed'];
 
@@ -21,7 +23,7 @@ interface PanelProps {
 
 /** Decides a case: shows the result of each rule of a version, then decides by the rules or by a chosen outcome. */
 export function DecidePanel({ found, onDecided }: PanelProps): ReactNode {
-  const policies = useRead<Page<Policy>>('/policies', { limit: '200' });
+  const policies = usePolicies();
   const [chosen, setVersion] = useState(found.requested_policy_version);
   if (!DECIDABLE.includes(found.status)) return null;
   const offered = (policies.data?.items ?? []).filter(({ status }) => status !== 'retired');
@@ -83,8 +85,9 @@ function Version({ caseId, policy, onDecided }: VersionProps): ReactNode {
 
 /** The result of each rule, with the deciding one marked, and the facts. */
 function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
-  const explained = useRead<Explanation>(`/cases/${encodeURIComponent(caseId)}/explanation`, {
-    policy_version: policy.policy_version,
+  const { name: environment } = useEnvironment();
+  const explained = api.useQuery('get', '/admin/case-gate/admin/v1/cases/{case_id}/explanation', {
+    params: { path: { case_id: caseId }, query: { environment, policy_version: policy.policy_version } },
   });
   if (explained.isError) return <ProblemView error={explained.error} onRetry={() => void explained.refetch()} />;
   if (explained.data === undefined) return <ListLoading rows={3} />;
@@ -178,46 +181,65 @@ function tell({ decision }: Decided): void {
   );
 }
 
+interface Draft {
+  readonly how: 'rules' | 'name';
+  readonly decision: Outcome | null;
+  readonly reason_codes: string[];
+  /** Of `datetime-local`; empty: without an end. */
+  readonly valid_until: string;
+}
+
+function faultOfCodes(codes: readonly string[], { how }: Draft, policy: Policy): string | null {
+  const bad = codes.find((code) => !CODE_FORM.test(code));
+  if (bad !== undefined) return `${bad} is no reason code.`;
+  return how === 'name' && policy.rules !== null && codes.length === 0 ? 'Say why the rules are not followed.' : null;
+}
+
+function useDecideForm(policy: Policy) {
+  return useForm<Draft>({
+    initialValues: { how: policy.rules === null ? 'name' : 'rules', decision: null, reason_codes: [], valid_until: '' },
+    validateInputOnChange: ['reason_codes'],
+    validate: {
+      decision: (decision, { how }) => (how === 'name' && decision === null ? 'Choose one.' : null),
+      reason_codes: (codes, draft) => faultOfCodes(codes, draft, policy),
+    },
+  });
+}
+
 function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
-  const { send, reload } = useEnvironment();
-  const [how, setHow] = useState(policy.rules === null ? 'name' : 'rules');
-  const [decision, setDecision] = useState<Outcome | null>(null);
-  const [codes, setCodes] = useState<string[]>([]);
-  const [until, setUntil] = useState('');
-  const decide = useMutation({
-    mutationFn: () =>
-      send<Decided>(`/cases/${encodeURIComponent(caseId)}/decide`, {
-        policy_version: policy.policy_version,
-        ...(how === 'name' && { decision }),
-        ...(codes.length > 0 && { reason_codes: codes }),
-        ...(until !== '' && { valid_until: new Date(until).toISOString() }),
-      }),
+  const { name: environment, reload } = useEnvironment();
+  const decide = api.useMutation('post', '/admin/case-gate/admin/v1/cases/{case_id}/decide', {
     onSuccess: (decided) => {
       tell(decided);
       if (decided.decision !== 'refer') onDecided();
       reload();
     },
   });
-  const badCode = codes.find((code) => !CODE_FORM.test(code));
+  const form = useDecideForm(policy);
+  useFormFaults(form, decide.error);
+  const { how } = form.values;
   const differs = how === 'name' && policy.rules !== null;
-  const isReady = badCode === undefined && (how === 'rules' || decision !== null) && (!differs || codes.length > 0);
+  const send = ({ decision, reason_codes: codes, valid_until: until }: Draft): void =>
+    decide.mutate({
+      params: { path: { case_id: caseId }, query: { environment } },
+      body: {
+        policy_version: policy.policy_version,
+        ...(how === 'name' && decision !== null && { decision }),
+        ...(codes.length > 0 && { reason_codes: codes }),
+        ...(until !== '' && { valid_until: new Date(until).toISOString() }),
+      },
+    });
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (isReady) decide.mutate();
-      }}
-    >
+    <form noValidate onSubmit={form.onSubmit(send)}>
       <Stack gap="sm" maw={560}>
         {policy.rules !== null && (
           <SegmentedControl
             aria-label="How to decide"
-            value={how}
-            onChange={setHow}
             data={[
               { value: 'rules', label: 'By the rules' },
               { value: 'name', label: 'Name an outcome' },
             ]}
+            {...form.getInputProps('how')}
           />
         )}
         {how === 'name' && (
@@ -225,13 +247,12 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
             label="Outcome"
             placeholder="Choose one"
             allowDeselect={false}
-            value={decision}
             data={[
               { value: 'approve', label: 'Approve' },
               { value: 'decline', label: 'Decline' },
               { value: 'refer', label: 'Refer' },
             ]}
-            onChange={setDecision}
+            {...form.getInputProps('decision')}
           />
         )}
         <TagsInput
@@ -239,19 +260,16 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
           required={differs}
           description={`${differs ? 'Why the rules are not followed. ' : ''}Capital letters, digits and underscores; each followed by Enter.`}
           maxTags={20}
-          value={codes}
-          onChange={setCodes}
-          error={badCode !== undefined && `${badCode} is no reason code.`}
+          {...form.getInputProps('reason_codes')}
         />
         <TextInput
           label="Valid until"
           type="datetime-local"
           description="Left empty: without an end."
-          value={until}
-          onChange={(event) => setUntil(event.currentTarget.value)}
+          {...form.getInputProps('valid_until')}
         />
         {decide.isError && <ProblemView error={decide.error} />}
-        <Button type="submit" disabled={!isReady} loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
+        <Button type="submit" loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
           {how === 'rules' ? 'Decide by the rules' : 'Record this outcome'}
         </Button>
       </Stack>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Anchor, Select } from '@mantine/core';
 import { Link } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
+import { listed } from '../../shell/api.ts';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -10,7 +11,7 @@ import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { provableDecision } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { FilterBar, PERIOD } from '../filter-bar.tsx';
-import { exportOf, type LoggedDecision, type Page as PageOf } from './case-api.ts';
+import { exportOf, type LoggedDecision } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
@@ -23,7 +24,7 @@ const TYPED = [
 
 /** The decisions of the gate, newest first. They are logged within seconds. */
 export function DecisionsPage(): ReactNode {
-  const { name, isOperator, read, to } = useEnvironment();
+  const { name, isOperator, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
   return (
     <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
@@ -45,11 +46,8 @@ export function DecisionsPage(): ReactNode {
       <CursorTable
         isDense
         label="Gate decisions"
-        queryKey={['cases', name, 'decisions', chosen]}
         tools={{ order: '-evaluated_at', exports: isOperator ? exportOf(name, 'decisions', chosen) : undefined }}
-        load={(cursor, _signal, asked) =>
-          read<PageOf<LoggedDecision>>('/decisions', { ...chosen, ...asked, cursor, limit: '50' })
-        }
+        page={listed('/admin/case-gate/admin/v1/decisions', { query: { environment: name, ...chosen } })}
         rowKey={({ decision_id }) => decision_id}
         columns={columnsOf(to)}
         empty={

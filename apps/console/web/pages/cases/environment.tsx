@@ -1,14 +1,10 @@
 import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import { Autocomplete, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useLocation, useNavigate, useParams } from 'react-router';
-import { getJson, sendJson } from '../../shell/console-fetch.ts';
+import { api, useReload } from '../../shell/api.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useMine } from '../../shell/mine.ts';
-import { adminPath } from './case-api.ts';
-
-type Query = Readonly<Record<string, string | undefined>>;
 
 interface Environment {
   readonly name: string;
@@ -17,10 +13,6 @@ interface Environment {
   /** Whether to offer what needs this permission. */
   readonly may: (permission: string) => boolean;
   readonly to: (page: string) => string;
-  /** Fetches JSON of a route, in this environment. Throws ProblemError. */
-  readonly read: <T>(path: string, query?: Query) => Promise<T>;
-  /** Sends a change. Throws ProblemError; status 0: the outcome is unknown. */
-  readonly send: <T>(path: string, body?: unknown, method?: string) => Promise<T>;
   /** Refetches all data about cases, after a change. */
   readonly reload: () => void;
 }
@@ -37,7 +29,7 @@ export function useEnvironment(): Environment {
 export function InEnvironment({ children }: { readonly children: ReactNode }): ReactNode {
   const { env = '' } = useParams<{ env: string }>();
   const { mine } = useMine();
-  const queries = useQueryClient();
+  const reload = useReload();
   const isEnvironment = /^[a-z][a-z0-9-]{0,30}$/.test(env);
   const chosen = useMemo(
     (): Environment => ({
@@ -45,11 +37,9 @@ export function InEnvironment({ children }: { readonly children: ReactNode }): R
       isOperator: mine?.admin('case-gate', 'admin:change') ?? false,
       may: (permission) => mine?.admin('case-gate', permission) ?? false,
       to: (page) => `/cases/${env}/${page}`,
-      read: (path, query = {}) => getJson(adminPath(path, { ...query, environment: env })),
-      send: (path, body = {}, method = 'POST') => sendJson(adminPath(path, { environment: env }), body, method),
-      reload: () => void queries.invalidateQueries({ queryKey: ['cases'] }),
+      reload: () => void reload('/admin/case-gate/'),
     }),
-    [env, mine, queries],
+    [env, mine, reload],
   );
   if (isEnvironment) return <Chosen value={chosen}>{children}</Chosen>;
   return (
@@ -61,10 +51,21 @@ export function InEnvironment({ children }: { readonly children: ReactNode }): R
   );
 }
 
-/** A cached read of the environment, by path. */
-export function useRead<T>(path: string, query: Query = {}, isEnabled = true) {
-  const { name, read } = useEnvironment();
-  return useQuery({ queryKey: ['cases', name, path, query], queryFn: () => read<T>(path, query), enabled: isEnabled });
+/** The versions of the policy to choose from. */
+export function usePolicies() {
+  const { name: environment } = useEnvironment();
+  return api.useQuery('get', '/admin/case-gate/admin/v1/policies', { params: { query: { environment, limit: 200 } } });
+}
+
+/** The venues to choose from. */
+export function useVenues(isEnabled = true) {
+  const { name: environment } = useEnvironment();
+  return api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/venues',
+    { params: { query: { environment, limit: 200 } } },
+    { enabled: isEnabled },
+  );
 }
 
 /** Switches to the same page of another environment; any name can be typed. */

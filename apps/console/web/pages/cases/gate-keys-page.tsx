@@ -1,21 +1,21 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
-import { useMutation, useQuery } from '@tanstack/react-query';
-import { getJson, sendJson } from '../../shell/console-fetch.ts';
+import { api, listed, server } from '../../shell/api.ts';
 import { Page } from '../../shell/page.tsx';
 import { usePublicUrl } from '../../shell/session.ts';
 import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
 import { useRotationTerms } from '../rotation-terms.tsx';
-import { adminPath, type Page as PageOf, type Venue } from './case-api.ts';
-import { useEnvironment } from './environment.tsx';
+import { useEnvironment, useVenues } from './environment.tsx';
 
 type Key = Schemas['caseGateAdmin']['Key'];
 type MintedKey = Schemas['caseGateAdmin']['MintedKey'];
 
-const SCOPES = [
+const SCOPES: Key['scopes'] = [
   'gate:check',
   'eligibility:read',
   'case:read',
@@ -26,13 +26,15 @@ const SCOPES = [
   'case:export',
 ];
 
+/** What a tablet at a door needs. */
+const DOOR: Key['scopes'] = ['gate:check'];
+
 /** Keys of this environment: for tablets at venues, and for programs that manage cases. */
 export function GateKeysPage(): ReactNode {
-  const { name, isOperator, read } = useEnvironment();
+  const { name, isOperator } = useEnvironment();
   const { button, panel } = useKeysPanel<Key, MintedKey>({
     label: 'Gate keys',
-    queryKey: ['cases', name, 'keys'],
-    load: (cursor) => read<PageOf<Key>>('/keys', { cursor, limit: '50' }),
+    page: listed('/admin/case-gate/admin/v1/keys', { query: { environment: name } }),
     rights: {
       title: 'Scopes',
       cell: ({ scopes }) =>
@@ -48,7 +50,8 @@ export function GateKeysPage(): ReactNode {
       ['Venues and subjects', `all of ${environment}: a key is not bound to a venue, the tablet names its own`],
       ['Scopes', scopes.join(', ')],
     ],
-    revoke: ({ id }) => getJson(adminPath(`/keys/${id}`, { environment: name }), { method: 'DELETE' }),
+    revoke: ({ id }) =>
+      server.DELETE('/admin/case-gate/admin/v1/keys/{id}', { params: { path: { id }, query: { environment: name } } }),
     revokedText: 'A tablet that uses it shows DENY from now on.',
   });
   return (
@@ -64,24 +67,21 @@ export function GateKeysPage(): ReactNode {
 
 /** A check of the gate at the venue that the label names, else the first open one, of a subject that exists. */
 function useCurl(): (minted: MintedKey) => string {
-  const { name, isOperator, read } = useEnvironment();
+  const { name: environment, isOperator } = useEnvironment();
   const address = usePublicUrl('case-gate', 'https://YOUR-CASE-GATE');
-  const known = useQuery({
-    queryKey: ['cases', name, 'to try'],
-    queryFn: async () => {
-      const [venues, subjects] = await Promise.all([
-        read<PageOf<Venue>>('/venues', { limit: '200' }),
-        read<PageOf<{ readonly subject_ref: string }>>('/subjects', { limit: '1' }),
-      ]);
-      return { venues: venues.items.filter(({ active }) => active), subject: subjects.items[0]?.subject_ref };
-    },
-    enabled: isOperator,
-  });
+  const known = useVenues(isOperator);
+  const subjects = api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/subjects',
+    { params: { query: { environment, limit: 1 } } },
+    { enabled: isOperator },
+  );
   return ({ rawKey, label, scopes }) => {
     const key = `-H 'Authorization: Bearer ${rawKey}'`;
     if (!scopes.includes('gate:check') && scopes.includes('case:read'))
       return `curl -sS '${address}/v1/cases?limit=5' ${key}`;
-    const { venues = [], subject = 'SUBJECT_REF' } = known.data ?? {};
+    const venues = known.data?.items.filter(({ active }) => active) ?? [];
+    const subject = subjects.data?.items[0]?.subject_ref ?? 'SUBJECT_REF';
     const isNamed = (word: string) => label.toLowerCase().includes(word.toLowerCase());
     const venue = venues.find((one) => isNamed(one.venue_id) || isNamed(one.name)) ?? venues[0];
     const question = { subject_ref: subject, venue_id: venue?.venue_id ?? 'VENUE_ID' };
@@ -92,39 +92,34 @@ function useCurl(): (minted: MintedKey) => string {
 
 function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, MintedKey>): ReactNode {
   const rotation = useRotationTerms(isLeaked);
-  const { name } = useEnvironment();
-  const [label, setLabel] = useState(replaced?.label ?? '');
-  const [scopes, setScopes] = useState<string[]>(replaced?.scopes ?? ['gate:check']);
-  const mint = useMutation({
-    mutationFn: () =>
-      sendJson<MintedKey>('/admin/case-gate/admin/v1/keys', {
-        label: label.trim(),
-        environment: name,
-        scopes,
-        ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
-      }),
-    onSuccess: onMinted,
+  const { name: environment } = useEnvironment();
+  const mint = api.useMutation('post', '/admin/case-gate/admin/v1/keys', { onSuccess: onMinted });
+  const form = useForm({
+    initialValues: { label: replaced?.label ?? '', scopes: replaced?.scopes ?? DOOR },
+    validate: { label: filled, scopes: filled },
   });
-  const isReady = label.trim() !== '' && scopes.length > 0;
   return (
     <FormDialog
       title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
       action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
       {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      form={form}
+      isReady={rotation.isReady}
       doing={mint}
-      onSubmit={() => mint.mutate()}
-      isReady={isReady}
+      onSubmit={({ label, scopes }) =>
+        mint.mutate({
+          body: {
+            label: label.trim(),
+            environment,
+            scopes: scopes as Schemas['caseGateAdmin']['Scope'][],
+            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
+          },
+        })
+      }
       onClose={onClose}
     >
-      <TextInput
-        label="Label"
-        required
-        maxLength={200}
-        value={label}
-        data-autofocus
-        onChange={(event) => setLabel(event.currentTarget.value)}
-      />
-      <ClosingMultiSelect label="Scopes" data={SCOPES} value={scopes} onChange={setScopes} required />
+      <TextInput label="Label" required maxLength={200} data-autofocus {...form.getInputProps('label')} />
+      <ClosingMultiSelect label="Scopes" data={SCOPES} required {...form.getInputProps('scopes')} />
       {replaced !== undefined && rotation.fields}
     </FormDialog>
   );

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Button, Code, Group, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from 'react-router';
+import { api } from '../../shell/api.ts';
 import { CopyButton } from '../../shell/code-text.tsx';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { Unread } from '../../shell/list-states.tsx';
@@ -11,10 +12,10 @@ import { Time } from '../../shell/time.tsx';
 import { Actor } from '../actor.tsx';
 import { readPack, type ReadPack } from '../prove/fetch-proof.ts';
 import { ReportView } from '../verify/report-view.tsx';
-import { adminPath, type CaseDetail } from './case-api.ts';
+import { packPathOf, type CaseDetail } from './case-api.ts';
 import { eventInWords } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
 import classes from './pack-page.module.css';
 
@@ -23,15 +24,14 @@ type Pack = ReadPack['pack'];
 /** The pack of a case as an assessor reads and prints it, with the check of its proofs. */
 export function PackPage(): ReactNode {
   const { id = '' } = useParams<{ id: string }>();
-  const { name, to } = useEnvironment();
-  const found = useRead<CaseDetail>(`/cases/${encodeURIComponent(id)}`);
-  const isDraft = found.data?.seals.some(({ sealed_at }) => sealed_at !== null) === false;
-  const path = adminPath(`/cases/${encodeURIComponent(id)}/assessor-pack`, {
-    environment: name,
-    draft: isDraft ? 'true' : undefined,
+  const { name: environment, to } = useEnvironment();
+  const found = api.useQuery('get', '/admin/case-gate/admin/v1/cases/{case_id}', {
+    params: { path: { case_id: id }, query: { environment } },
   });
+  const isDraft = found.data?.seals.some(({ sealed_at }) => sealed_at !== null) === false;
+  const path = packPathOf(id, environment, isDraft);
   const read = useQuery({
-    queryKey: ['cases', name, id, 'pack', isDraft],
+    queryKey: ['get', path],
     queryFn: ({ signal }) => readPack(path, signal),
     enabled: found.data !== undefined,
     // Each read is an export in the audit.

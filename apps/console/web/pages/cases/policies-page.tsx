@@ -1,13 +1,15 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
 import { Link, useNavigate } from 'react-router';
+import { api, listed } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import { exportOf, type Page as PageOf, type Policy, type PolicyRules } from './case-api.ts';
+import { filled } from '../form-faults.ts';
+import { exportOf, type PolicyRules } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { parseRules } from './parse-rules.ts';
@@ -15,7 +17,7 @@ import { RulesInput } from './rules-input.tsx';
 
 /** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
 export function PoliciesPage(): ReactNode {
-  const { name, isOperator, may, read, to } = useEnvironment();
+  const { name, isOperator, may, to } = useEnvironment();
   const [isNew, setNew] = useState(false);
   return (
     <Page
@@ -25,13 +27,12 @@ export function PoliciesPage(): ReactNode {
     >
       <CursorTable
         label="Policy versions"
-        queryKey={['cases', name, 'policies']}
         tools={{
           searches: 'the version',
           order: 'id',
           exports: isOperator ? exportOf(name, 'policies') : undefined,
         }}
-        load={(cursor, _signal, asked) => read<PageOf<Policy>>('/policies', { ...asked, cursor, limit: '50' })}
+        page={listed('/admin/case-gate/admin/v1/policies', { query: { environment: name } })}
         rowKey={({ policy_version }) => policy_version}
         columns={[
           {
@@ -81,37 +82,42 @@ const EXAMPLE = JSON.stringify(
 );
 
 function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
-  const { send, reload, to } = useEnvironment();
+  const { name: environment, reload, to } = useEnvironment();
   const navigate = useNavigate();
-  const [version, setVersion] = useState('');
-  const [text, setText] = useState(EXAMPLE);
-  const parsed = parseRules(text);
-  const make = useMutation({
-    mutationFn: () => send('/policies', { policy_version: version.trim(), rules: parsed.rules }),
-    onSuccess: async () => {
+  const make = api.useMutation('post', '/admin/case-gate/admin/v1/policies', {
+    onSuccess: async ({ policy_version }) => {
       reload();
-      await navigate(to(`policies/${encodeURIComponent(version.trim())}`));
+      await navigate(to(`policies/${encodeURIComponent(policy_version)}`));
     },
+  });
+  const form = useForm({
+    initialValues: { policy_version: '', rules: EXAMPLE },
+    validate: { policy_version: filled },
   });
   return (
     <FormDialog
       title="New draft"
       size="xl"
       action="Create draft"
+      form={form}
       doing={make}
-      onSubmit={() => make.mutate()}
-      isReady={parsed.fault === undefined}
+      onSubmit={({ policy_version: version, rules }) =>
+        make.mutate({
+          params: { query: { environment } },
+          body: { policy_version: version.trim(), rules: parseRules(rules).rules as PolicyRules | null },
+        })
+      }
+      isReady={parseRules(form.values.rules).fault === undefined}
       onClose={onClose}
     >
       <TextInput
         label="Version"
         required
-        pattern={'[A-Za-z0-9._\\-]{1,64}'}
         placeholder="2026-12"
-        value={version}
-        onChange={(event) => setVersion(event.currentTarget.value)}
+        maxLength={64}
+        {...form.getInputProps('policy_version')}
       />
-      <RulesInput text={text} onChange={setText} />
+      <RulesInput text={form.values.rules} onChange={(rules) => form.setFieldValue('rules', rules)} />
     </FormDialog>
   );
 }

@@ -1,16 +1,18 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
 import { useParams } from 'react-router';
+import { api, server } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
+import { useFormFaults } from '../form-faults.ts';
 import type { Policy, PolicyRules, Ruling } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
 import { PolicyTrial } from './policy-trial.tsx';
 import { parseRules, rulesText } from './parse-rules.ts';
@@ -19,8 +21,10 @@ import { RulesInput } from './rules-input.tsx';
 /** One policy version: rules, trial decisions, and status changes. */
 export function PolicyPage(): ReactNode {
   const { version = '' } = useParams<{ version: string }>();
-  const { isOperator, may, to } = useEnvironment();
-  const found = useRead<Policy>(`/policies/${encodeURIComponent(version)}`);
+  const { name: environment, isOperator, may, to } = useEnvironment();
+  const found = api.useQuery('get', '/admin/case-gate/admin/v1/policies/{policy_version}', {
+    params: { path: { policy_version: version }, query: { environment } },
+  });
   const policy = found.data;
   return (
     <Page
@@ -47,7 +51,7 @@ export function PolicyPage(): ReactNode {
 }
 
 function Steps({ policy }: { readonly policy: Policy }): ReactNode {
-  const { send, reload } = useEnvironment();
+  const { name: environment, reload } = useEnvironment();
   const [to, setTo] = useState<'active' | 'retired'>();
   const done = () => {
     setTo(undefined);
@@ -67,7 +71,12 @@ function Steps({ policy }: { readonly policy: Policy }): ReactNode {
           action={to === 'active' ? 'Activate' : 'Retire'}
           onDone={done}
           onClose={() => setTo(undefined)}
-          run={() => send(`/policies/${encodeURIComponent(policy.policy_version)}`, { status: to }, 'PATCH')}
+          run={() =>
+            server.PATCH('/admin/case-gate/admin/v1/policies/{policy_version}', {
+              params: { path: { policy_version: policy.policy_version }, query: { environment } },
+              body: { status: to },
+            })
+          }
         >
           <Text size="sm">
             {to === 'active'
@@ -118,25 +127,27 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
 }
 
 function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
-  const { send, reload } = useEnvironment();
-  const before = rulesText(policy.rules);
-  const [text, setText] = useState(before);
-  const parsed = parseRules(text);
-  const save = useMutation({
-    mutationFn: () => send(`/policies/${encodeURIComponent(policy.policy_version)}`, { rules: parsed.rules }, 'PATCH'),
-    onSuccess: reload,
-  });
+  const { name: environment, reload } = useEnvironment();
+  const save = api.useMutation('patch', '/admin/case-gate/admin/v1/policies/{policy_version}', { onSuccess: reload });
+  const form = useForm({ initialValues: { rules: rulesText(policy.rules) } });
+  useFormFaults(form, save.error);
+  const parsed = parseRules(form.values.rules);
+  const send = (): void =>
+    save.mutate({
+      params: { path: { policy_version: policy.policy_version }, query: { environment } },
+      body: { rules: parsed.rules as PolicyRules | null },
+    });
   return (
     <Section title="Change the draft">
-      <Paper>
+      <Paper component="form" noValidate onSubmit={form.onSubmit(send)}>
         <Stack gap="sm">
-          <RulesInput text={text} onChange={setText} />
+          <RulesInput text={form.values.rules} onChange={(rules) => form.setFieldValue('rules', rules)} />
           {save.isError && <ProblemView error={save.error} />}
           <Button
+            type="submit"
             style={{ alignSelf: 'flex-start' }}
-            disabled={parsed.fault !== undefined || text === before}
+            disabled={parsed.fault !== undefined || !form.isDirty()}
             loading={save.isPending}
-            onClick={() => save.mutate()}
           >
             Save the draft
           </Button>

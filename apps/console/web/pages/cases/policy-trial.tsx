@@ -1,6 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Checkbox, Group, NumberInput, Paper, Stack, Text } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { api } from '../../shell/api.ts';
 import { Link } from 'react-router';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
@@ -15,12 +15,15 @@ import { ReasonCodes } from './reason-codes.tsx';
 
 /** Tries a version on the most recently decided cases. Nothing is written. */
 export function PolicyTrial({ version }: { readonly version: string }): ReactNode {
-  const { send } = useEnvironment();
+  const { name: environment } = useEnvironment();
   const [last, setLast] = useState<number | string>(100);
   const [isWhole, setWhole] = useState(false);
-  const trial = useMutation({
-    mutationFn: () => send<Trial>(`/policies/${encodeURIComponent(version)}/try`, { last_decided: Number(last) }),
-  });
+  const trial = api.useMutation('post', '/admin/case-gate/admin/v1/policies/{policy_version}/try');
+  const run = (): void =>
+    trial.mutate({
+      params: { path: { policy_version: version }, query: { environment } },
+      body: { last_decided: Number(last) },
+    });
   const isCount = Number.isInteger(Number(last)) && Number(last) >= 1 && Number(last) <= 500;
   return (
     <Section title="Try it on decided cases">
@@ -36,11 +39,11 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
               value={last}
               onChange={setLast}
             />
-            <Button disabled={!isCount} loading={trial.isPending} onClick={() => trial.mutate()}>
+            <Button disabled={!isCount} loading={trial.isPending} onClick={run}>
               Try
             </Button>
           </Group>
-          {trial.isError && <ProblemView error={trial.error} onRetry={() => trial.mutate()} />}
+          {trial.isError && <ProblemView error={trial.error} onRetry={run} />}
           {trial.data !== undefined && (
             <>
               <Text fw={600} aria-live="polite">

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button, Paper, Select, SimpleGrid, Text } from '@mantine/core';
 import { Link } from 'react-router';
+import { api, listed } from '../../shell/api.ts';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -8,9 +9,9 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { FilterBar } from '../filter-bar.tsx';
-import { exportOf, type CaseCounts, type ListedCase, type Page as PageOf } from './case-api.ts';
+import { exportOf, type ListedCase } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
 
 /** What the address means by no status: what waits for a decision of a person. */
@@ -26,7 +27,7 @@ const TIMES = [
 
 /** The cases that wait for a decision, longest waiting first; and on demand others, newest first. */
 export function QueuePage(): ReactNode {
-  const { name, isOperator, read, to } = useEnvironment();
+  const { name, isOperator, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['status', 'subject_ref', 'created_from', 'created_to']);
   const { status: shown = WAITING, ...others } = chosen;
   const filters = { ...others, ...(shown === WAITING ? { open: 'true' } : shown !== ALL && { status: shown }) };
@@ -61,15 +62,12 @@ export function QueuePage(): ReactNode {
         isDense
         label="Cases"
         key={shown}
-        queryKey={['cases', name, 'list', filters]}
         tools={{
           searches: 'id or reference of the case, or its subject',
           order: shown === WAITING ? 'created_at' : '-created_at',
           exports: isOperator ? exportOf(name, 'cases', filters) : undefined,
         }}
-        load={(cursor, _signal, asked) =>
-          read<PageOf<ListedCase>>('/cases', { ...filters, ...asked, cursor, limit: '50' })
-        }
+        page={listed('/admin/case-gate/admin/v1/cases', { query: { environment: name, ...filters } })}
         rowKey={({ case_id }) => case_id}
         columns={columnsOf(to)}
         empty={
@@ -126,7 +124,8 @@ function Counts({
   readonly chosen: string | undefined;
   readonly onChoose: (status: string | null) => void;
 }): ReactNode {
-  const counts = useRead<CaseCounts>('/case-counts');
+  const { name: environment } = useEnvironment();
+  const counts = api.useQuery('get', '/admin/case-gate/admin/v1/case-counts', { params: { query: { environment } } });
   if (counts.isError) return <ProblemView error={counts.error} onRetry={() => void counts.refetch()} />;
   return (
     <SimpleGrid cols={{ base: 2, xs: 3, md: 7 }} spacing="sm">

@@ -1,26 +1,28 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Paper, SimpleGrid, Text } from '@mantine/core';
-import type { Schemas } from '@sealgate/client';
 import { Link, useParams } from 'react-router';
 import { CodeText } from '../../shell/code-text.tsx';
+import { api, listed, server } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { Actor } from '../actor.tsx';
-import { withNames, type NamedPage } from '../actor-in-words.ts';
+import { named } from '../actor-in-words.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import type { Eligibility } from './case-api.ts';
 import { State } from './case-words.tsx';
-import { useEnvironment, useRead } from './environment.tsx';
+import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
 
 /** One subject: whether they may enter, why, and all changes. */
 export function SubjectPage(): ReactNode {
   const { ref = '' } = useParams<{ ref: string }>();
-  const { may, to } = useEnvironment();
-  const found = useRead<Eligibility>(`/subjects/${encodeURIComponent(ref)}`);
+  const { name: environment, may, to } = useEnvironment();
+  const found = api.useQuery('get', '/admin/case-gate/admin/v1/subjects/{subject_ref}', {
+    params: { path: { subject_ref: ref }, query: { environment } },
+  });
   return (
     <Page
       title={ref}
@@ -74,7 +76,7 @@ const ACTIONS: Readonly<Record<Eligibility['status'], readonly Action[]>> = {
 };
 
 function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
-  const { isOperator, send, reload } = useEnvironment();
+  const { name: environment, isOperator, reload } = useEnvironment();
   const [asked, setAsked] = useState<Action>();
   if (!isOperator) return null;
   const isRevoking = asked?.path === 'revoke';
@@ -98,9 +100,12 @@ function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
           onClose={() => setAsked(undefined)}
           {...(isRevoking && { tone: 'danger', typed: subject.subject_ref })}
           run={(reason) =>
-            send(`/subjects/${encodeURIComponent(subject.subject_ref)}/${asked.path}`, {
-              reason,
-              ...(asked.path === 'confirm' && { record_version: subject.record_version }),
+            server.POST(`/admin/case-gate/admin/v1/subjects/{subject_ref}/${asked.path}`, {
+              params: { path: { subject_ref: subject.subject_ref }, query: { environment } },
+              body: { reason, ...(asked.path === 'confirm' && { record_version: subject.record_version }) } as {
+                reason: string;
+                record_version: number;
+              },
             })
           }
           onDone={() => {
@@ -157,20 +162,17 @@ function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
 }
 
 function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
-  const { name, read } = useEnvironment();
+  const { name: environment } = useEnvironment();
   return (
     <Section title="History">
       <CursorTable
         label="History"
-        queryKey={['cases', name, 'subjects', subjectRef, 'history']}
-        load={async (cursor) =>
-          withNames(
-            await read<NamedPage<Schemas['caseGateAdmin']['SubjectVersion']>>(
-              `/subjects/${encodeURIComponent(subjectRef)}/history`,
-              { cursor, limit: '50' },
-            ),
-          )
-        }
+        page={named(
+          listed('/admin/case-gate/admin/v1/subjects/{subject_ref}/history', {
+            path: { subject_ref: subjectRef },
+            query: { environment },
+          }),
+        )}
         rowKey={({ record_version }) => String(record_version)}
         columns={[
           { title: 'Version', width: '6rem', cell: ({ record_version }) => record_version },

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Group, Select, Stack, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { Link } from 'react-router';
+import { listed, server } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
@@ -10,12 +11,11 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FilterBox } from '../filter-bar.tsx';
-import { exportOf, type Page as PageOf } from './case-api.ts';
+import { exportOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { Subject as SubjectLink } from './subject-link.tsx';
 
-type Subject = Schemas['caseGateAdmin']['Subject'];
 type Unconfirmed = Schemas['caseGateAdmin']['UnconfirmedSubject'];
 
 const CAUSES: Readonly<Record<Unconfirmed['cause'], string>> = {
@@ -35,7 +35,7 @@ export const SubjectsPage = (): ReactNode => (
 );
 
 function AllSubjects(): ReactNode {
-  const { name, isOperator, read } = useEnvironment();
+  const { name, isOperator } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['status']);
   return (
     <>
@@ -54,15 +54,12 @@ function AllSubjects(): ReactNode {
       <CursorTable
         isDense
         label="Subjects"
-        queryKey={['cases', name, 'subjects', chosen]}
         tools={{
           searches: 'the reference of the subject',
           order: 'subject_ref',
           exports: isOperator ? exportOf(name, 'subjects', chosen) : undefined,
         }}
-        load={(cursor, _signal, asked) =>
-          read<PageOf<Subject>>('/subjects', { ...chosen, ...asked, cursor, limit: '50' })
-        }
+        page={listed('/admin/case-gate/admin/v1/subjects', { query: { environment: name, ...chosen } })}
         rowKey={({ subject_ref }) => subject_ref}
         columns={[
           {
@@ -104,7 +101,7 @@ function AllSubjects(): ReactNode {
 }
 
 function UnconfirmedSubjects(): ReactNode {
-  const { name, isOperator, read, send, reload, to } = useEnvironment();
+  const { name: environment, isOperator, reload, to } = useEnvironment();
   const [asked, setAsked] = useState<Unconfirmed>();
   return (
     <Section title="Unconfirmed after a declared loss">
@@ -112,8 +109,7 @@ function UnconfirmedSubjects(): ReactNode {
         isDense
         label="Unconfirmed subjects"
         cursorName="unconfirmed"
-        queryKey={['cases', name, 'unconfirmed']}
-        load={(cursor) => read<PageOf<Unconfirmed>>('/unconfirmed-subjects', { cursor, limit: '50' })}
+        page={listed('/admin/case-gate/admin/v1/unconfirmed-subjects', { query: { environment } })}
         rowKey={({ subject_ref }) => subject_ref}
         columns={[
           {
@@ -160,7 +156,10 @@ function UnconfirmedSubjects(): ReactNode {
           reasonMax={500}
           onClose={() => setAsked(undefined)}
           run={(reason) =>
-            send(`/subjects/${asked.subject_ref}/confirm`, { record_version: asked.record_version, reason })
+            server.POST('/admin/case-gate/admin/v1/subjects/{subject_ref}/confirm', {
+              params: { path: { subject_ref: asked.subject_ref }, query: { environment } },
+              body: { record_version: asked.record_version, reason },
+            })
           }
           onDone={() => {
             setAsked(undefined);

@@ -1,18 +1,20 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Checkbox, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
+import { api, listed } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import { exportOf, type Page as PageOf, type Venue } from './case-api.ts';
+import { filled } from '../form-faults.ts';
+import { exportOf, type Venue } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
 /** The venues; a closed venue admits nobody. */
 export function VenuesPage(): ReactNode {
-  const { name, isOperator, read } = useEnvironment();
+  const { name, isOperator } = useEnvironment();
   const [open, setOpen] = useState<Venue | 'new'>();
   return (
     <Page
@@ -22,13 +24,12 @@ export function VenuesPage(): ReactNode {
     >
       <CursorTable
         label="Venues"
-        queryKey={['cases', name, 'venues']}
         tools={{
           searches: 'id or name',
           order: 'id',
           exports: isOperator ? exportOf(name, 'venues') : undefined,
         }}
-        load={(cursor, _signal, asked) => read<PageOf<Venue>>('/venues', { ...asked, cursor, limit: '50' })}
+        page={listed('/admin/case-gate/admin/v1/venues', { query: { environment: name } })}
         rowKey={({ venue_id }) => venue_id}
         columns={[
           { title: 'Name', cell: ({ name: venueName }) => <strong>{venueName}</strong> },
@@ -67,26 +68,30 @@ function VenueDialog({
   readonly venue: Venue | undefined;
   readonly onClose: () => void;
 }): ReactNode {
-  const { send, reload } = useEnvironment();
-  const [id, setId] = useState('');
-  const [name, setName] = useState(venue?.name ?? '');
-  const [active, setActive] = useState(venue?.active ?? true);
-  const save = useMutation({
-    mutationFn: () =>
-      venue === undefined
-        ? send('/venues', { venue_id: id.trim(), name, active })
-        : send(`/venues/${venue.venue_id}`, { name, active }, 'PATCH'),
+  const { name: environment, reload } = useEnvironment();
+  const saved = {
     onSuccess() {
       reload();
       onClose();
     },
+  };
+  const make = api.useMutation('post', '/admin/case-gate/admin/v1/venues', saved);
+  const change = api.useMutation('patch', '/admin/case-gate/admin/v1/venues/{venue_id}', saved);
+  const form = useForm({
+    initialValues: { venue_id: venue?.venue_id ?? '', name: venue?.name ?? '', active: venue?.active ?? true },
+    validate: { venue_id: filled, name: filled },
   });
   return (
     <FormDialog
       title={venue === undefined ? 'New venue' : venue.venue_id}
       action="Save"
-      doing={save}
-      onSubmit={() => save.mutate()}
+      form={form}
+      doing={venue === undefined ? make : change}
+      onSubmit={({ venue_id, ...body }) =>
+        venue === undefined
+          ? make.mutate({ params: { query: { environment } }, body: { venue_id: venue_id.trim(), ...body } })
+          : change.mutate({ params: { path: { venue_id }, query: { environment } }, body })
+      }
       onClose={onClose}
     >
       {venue === undefined && (
@@ -94,19 +99,12 @@ function VenueDialog({
           label="Id"
           description="Letters, digits, hyphens and underscores. It never changes."
           required
-          pattern={'[A-Za-z0-9_\\-]{1,64}'}
-          value={id}
-          onChange={(event) => setId(event.currentTarget.value)}
+          maxLength={64}
+          {...form.getInputProps('venue_id')}
         />
       )}
-      <TextInput
-        label="Name"
-        required
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <Checkbox label="Open" checked={active} onChange={(event) => setActive(event.currentTarget.checked)} />
+      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
+      <Checkbox label="Open" {...form.getInputProps('active', { type: 'checkbox' })} />
     </FormDialog>
   );
 }

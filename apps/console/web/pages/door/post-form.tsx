@@ -1,9 +1,8 @@
 import { Alert, Button, Checkbox, PasswordInput, Stack, Text, TextInput, Title } from '@mantine/core';
 import { useId, useState, type FormEvent, type ReactNode } from 'react';
-import { useQuery } from '@tanstack/react-query';
-import { getJson } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { useMayAdmin } from '../../shell/mine.ts';
-import { adminPath, type Page as PageOf, type Venue } from '../cases/case-api.ts';
+import type { Venue } from '../cases/case-api.ts';
 import classes from './door.module.css';
 import { forgetPost, keepPost } from './kept-post.ts';
 import { testPost, type Post, type PostFault } from './test-post.ts';
@@ -11,12 +10,12 @@ import { testPost, type Post, type PostFault } from './test-post.ts';
 /** The open venues of the environment live, for whoever may list them; the key may be of another one. */
 function useVenues(): readonly Venue[] {
   const mayList = useMayAdmin('case-gate', 'admin:read');
-  const { data } = useQuery({
-    queryKey: ['cases', 'live', 'venues of the door'],
-    queryFn: ({ signal }) =>
-      getJson<PageOf<Venue>>(adminPath('/venues', { environment: 'live', limit: '200' }), { signal }),
-    enabled: mayList,
-  });
+  const { data } = api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/venues',
+    { params: { query: { environment: 'live', limit: 200 } } },
+    { enabled: mayList },
+  );
   return (data?.items ?? []).filter(({ active }) => active);
 }
 

@@ -1,13 +1,12 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Anchor, Button, Group, NativeSelect, Paper, SimpleGrid, Switch, Text, TextInput } from '@mantine/core';
 import { Link, useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { listed } from '../../shell/api.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { FilterBox } from '../filter-bar.tsx';
@@ -110,21 +109,13 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
     <CursorTable<TailRow>
       label="Events"
       isDense
-      queryKey={['events', query]}
       tools={{
         order: '-at',
         exports: mayChange
           ? { path: '/admin/ingest-gateway/admin/v1/events/export', query, name: 'events' }
           : undefined,
       }}
-      load={(cursor, signal, { sort }) =>
-        dataOf(
-          ingestAdmin.GET('/admin/v1/events', {
-            params: { query: { limit: 50, ...query, sort: sort === 'at' ? 'at' : '-at', ...(cursor && { cursor }) } },
-            signal,
-          }),
-        )
-      }
+      page={listed('/admin/ingest-gateway/admin/v1/events', { query })}
       rowKey={idOf}
       columns={columnsOf(nameOf)}
       empty={

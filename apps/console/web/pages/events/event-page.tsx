@@ -1,15 +1,13 @@
 import type { ReactNode } from 'react';
 import { Anchor, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { localTime } from '../../shell/local-time.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useNetworkName } from '../networks/network-names.ts';
 import { provableRecord } from '../prove/provable.ts';
@@ -22,10 +20,8 @@ const above = [{ title: 'Data view', to: '/events' }];
 /** One event: sender, outcome, and its records with links to their proofs. */
 export function EventPage(): ReactNode {
   const { eventId = '' } = useParams();
-  const event = useQuery({
-    queryKey: ['events', eventId],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/events/{eventId}', { params: { path: { eventId } }, signal })),
+  const event = api.useQuery('get', '/admin/ingest-gateway/admin/v1/events/{eventId}', {
+    params: { path: { eventId } },
   });
   return (
     <Page title={eventId} above={above}>

@@ -1,9 +1,10 @@
 import type { Schemas } from '@sealgate/client';
-import { getJson } from '../../shell/console-fetch.ts';
+import { listed, server, type Paths } from '../../shell/api.ts';
 import { formatMoment } from '../../shell/formats.ts';
 import type { Mine } from '../../shell/mine.ts';
 import { partsOf } from '../../shell/parts.ts';
 import { CASE_PAGES } from '../cases/case-pages.ts';
+import { inOrganization } from '../risks/risk-api.ts';
 import { RISK_PAGES } from '../risks/risk-pages.ts';
 
 /** Something found, and its page. */
@@ -35,11 +36,11 @@ export interface Reach {
 
 /** This many of a kind are shown, and one more is asked for, which tells that there are more. */
 export const SHOWN = 5;
-const LIMIT = String(SHOWN + 1);
+const LIMIT = SHOWN + 1;
 const PUBLIC_RISKS = '/api/risk-partner/api';
 const CASES = '/admin/case-gate/admin/v1';
 const GATEWAY = '/admin/ingest-gateway/admin/v1';
-const CHANNELS = `${GATEWAY}/ledger/channels`;
+const CHANNELS = `${GATEWAY}/ledger/channels` as const;
 
 const always = (): boolean => true;
 /** Ids are found whole, so words with spaces between them are none. */
@@ -52,10 +53,14 @@ const listOf =
   (words: string): string =>
     `${page}?${new URLSearchParams({ ...more, [name]: words })}`;
 
-const addressOf = (path: string, query: Query): string => `${path}?${new URLSearchParams({ limit: LIMIT, ...query })}`;
-
-async function itemsOf<Row>(path: string, query: Query, signal: AbortSignal): Promise<readonly Row[]> {
-  return (await getJson<{ readonly items: readonly Row[] }>(addressOf(path, query), { signal })).items;
+/** The first rows of a list. */
+async function itemsOf<Path extends keyof Paths>(
+  path: Path,
+  init: Parameters<typeof listed<Path>>[1],
+  signal: AbortSignal,
+) {
+  const pages = listed(path, { limit: LIMIT, ...init });
+  return (await pages({}).queryFn({ signal })).items;
 }
 
 export const sourcesOf = (reach: Reach): readonly FindSource[] => [
@@ -80,7 +85,7 @@ function pagesOf({ mine, organization, environment }: Reach): FindSource {
   return {
     group: 'Pages',
     takes: always,
-    ask: (words) => Promise.resolve(all.filter((page) => hasWords(page, words)).slice(0, Number(LIMIT))),
+    ask: (words) => Promise.resolve(all.filter((page) => hasWords(page, words)).slice(0, LIMIT)),
   };
 }
 
@@ -90,19 +95,6 @@ function hasWords({ title, detail = '' }: Hit, words: string): boolean {
     .toLowerCase()
     .split(/\s+/)
     .every((word) => text.includes(word));
-}
-
-interface FoundRecord {
-  readonly id: string;
-  readonly title?: string;
-  readonly name?: string;
-  readonly refId?: string | null;
-}
-
-interface Key {
-  readonly id: string;
-  readonly label: string;
-  readonly keyPrefix: string;
 }
 
 const RECORDS = [
@@ -116,7 +108,7 @@ const RECORDS = [
 function riskSources({ mine, organization }: Reach): FindSource[] {
   if (organization === undefined || !mine.offers('risks')) return [];
   const { id: orgId, permissions } = organization;
-  const headers = { 'X-Organization': orgId };
+  const inOrg = inOrganization(orgId);
   const to = (page: string): string => `/risks/${encodeURIComponent(orgId)}/${page}`;
   const records = RECORDS.filter(({ needs }) => needs.some((permission) => permissions.includes(permission))).map(
     ({ group, path, page }): FindSource => ({
@@ -124,12 +116,12 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
       takes: always,
       all: listOf(to(page)),
       async ask(q, signal) {
-        const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/${path}`, { q }), { signal, headers });
-        return rows.map(({ id, title, name, refId }) => ({
-          id,
-          title: title ?? name ?? id,
-          detail: refId ?? undefined,
-          to: to(`${page}/${encodeURIComponent(id)}`),
+        const rows = await itemsOf(`${PUBLIC_RISKS}/${path}`, { ...inOrg, query: { q } }, signal);
+        return rows.map((row) => ({
+          id: row.id,
+          title: 'title' in row ? row.title : row.name,
+          detail: ('refId' in row && row.refId) || undefined,
+          to: to(`${page}/${encodeURIComponent(row.id)}`),
         }));
       },
     }),
@@ -139,8 +131,8 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
     takes: always,
     all: listOf(to('people')),
     async ask(q, signal) {
-      const rows = await getJson<FoundRecord[]>(addressOf(`${PUBLIC_RISKS}/people`, { q }), { signal, headers });
-      return rows.map(({ id, name = id }) => ({
+      const rows = await itemsOf(`${PUBLIC_RISKS}/people`, { ...inOrg, query: { q } }, signal);
+      return rows.map(({ id, name }) => ({
         id,
         title: name,
         to: `${to('people')}?${new URLSearchParams({ q: id })}`,
@@ -152,12 +144,12 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
     group: 'Your keys',
     takes: isId,
     async ask(words, signal) {
-      const rows = await getJson<Key[]>(addressOf(`${PUBLIC_RISKS}/api-keys`, { limit: '200' }), { signal, headers });
+      const rows = await itemsOf(`${PUBLIC_RISKS}/api-keys`, { ...inOrg, limit: 200 }, signal);
       return rows
         .filter(({ label, keyPrefix, id }) =>
           hasWords({ id, title: label, detail: `${keyPrefix} ${id}`, to: '' }, words),
         )
-        .slice(0, Number(LIMIT))
+        .slice(0, LIMIT)
         .map(({ id, label, keyPrefix }) => ({ id, title: label, detail: keyPrefix, to: to('keys') }));
     },
   };
@@ -168,18 +160,15 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
   ];
 }
 
-type Cases = Schemas['caseGateAdmin'];
-
 function caseSources({ mine, environment }: Reach): FindSource[] {
-  const list = <Row>(path: string, q: string, signal: AbortSignal) =>
-    itemsOf<Row>(`${CASES}/${path}`, { q, environment }, signal);
+  const named = (q: string) => ({ query: { q, environment } });
   const to = (page: string): string => `/cases/${environment}/${page}`;
   const cases: FindSource = {
     group: 'Cases',
     takes: always,
     all: listOf(to('queue'), 'q', { status: 'all' }),
     ask: async (q, signal) =>
-      (await list<Cases['CaseRow']>('cases', q, signal)).map(({ case_id, external_ref, subject_ref }) => ({
+      (await itemsOf(`${CASES}/cases`, named(q), signal)).map(({ case_id, external_ref, subject_ref }) => ({
         id: case_id,
         title: external_ref ?? case_id,
         detail: subject_ref,
@@ -191,7 +180,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
     takes: always,
     all: listOf(to('subjects')),
     ask: async (q, signal) =>
-      (await list<Cases['Subject']>('subjects', q, signal)).map(({ subject_ref, status }) => ({
+      (await itemsOf(`${CASES}/subjects`, named(q), signal)).map(({ subject_ref, status }) => ({
         id: subject_ref,
         title: subject_ref,
         detail: status,
@@ -203,7 +192,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
     takes: always,
     all: listOf(to('policies')),
     ask: async (q, signal) =>
-      (await list<Cases['Policy']>('policies', q, signal)).map(({ policy_version, status }) => ({
+      (await itemsOf(`${CASES}/policies`, named(q), signal)).map(({ policy_version, status }) => ({
         id: policy_version,
         title: policy_version,
         detail: status,
@@ -214,7 +203,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
     group: 'Gate keys',
     takes: always,
     ask: async (q, signal) =>
-      (await list<Cases['Key']>('keys', q, signal)).map(({ id, label, keyPrefix }) => ({
+      (await itemsOf(`${CASES}/keys`, named(q), signal)).map(({ id, label, keyPrefix }) => ({
         id,
         title: label,
         detail: keyPrefix,
@@ -234,8 +223,8 @@ type Gateway = Schemas['ingestGatewayAdmin'];
 /** Networks by words; events, records and deliveries by their whole ids; keys of the first networks by words. */
 function gatewaySources({ mine }: Reach): FindSource[] {
   if (!mine.admin('ingest-gateway', 'admin:read')) return [];
-  const eventsBy = (query: Query, signal: AbortSignal) =>
-    itemsOf<Gateway['IngestEvent']>(`${GATEWAY}/events`, query, signal);
+  const eventsBy = (query: { readonly eventId: string } | { readonly deliveryId: string }, signal: AbortSignal) =>
+    itemsOf(`${GATEWAY}/events`, { query }, signal);
   const asHit = ({ eventId, at, networkId }: Gateway['IngestEvent']): Hit => ({
     id: eventId,
     title: eventId,
@@ -248,7 +237,7 @@ function gatewaySources({ mine }: Reach): FindSource[] {
       takes: always,
       all: listOf('/networks'),
       ask: async (q, signal) =>
-        (await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { q }, signal)).map(({ networkId, name }) => ({
+        (await itemsOf(`${GATEWAY}/networks`, { query: { q } }, signal)).map(({ networkId, name }) => ({
           id: networkId,
           title: name ?? networkId,
           detail: networkId,
@@ -279,13 +268,14 @@ function gatewaySources({ mine }: Reach): FindSource[] {
 
 /** Events of every channel name their records; of a record whose event is gone, some channels are asked. */
 async function recordsBy(recordId: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const events = await itemsOf<Gateway['IngestEvent']>(`${GATEWAY}/events`, { recordId }, signal);
+  const events = await itemsOf(`${GATEWAY}/events`, { query: { recordId } }, signal);
   const known = events.flatMap(({ records }) => records.filter(({ id }) => id === recordId));
-  const channels = known.length > 0 ? known : await itemsOf<Gateway['Channel']>(CHANNELS, { limit: '8' }, signal);
+  const channels = known.length > 0 ? known : await itemsOf(CHANNELS, { limit: 8 }, signal);
   const found = await Promise.all(
     [...new Set(channels.map(({ channel }) => channel))].map(async (channel) => {
       const [inUrl, idInUrl] = [encodeURIComponent(channel), encodeURIComponent(recordId)];
-      const isThere = await getJson(`${CHANNELS}/${inUrl}/records/${idInUrl}`, { signal }).then(
+      const params = { path: { channel, recordId } };
+      const isThere = await server.GET(`${CHANNELS}/{channel}/records/{recordId}`, { params, signal }).then(
         () => true,
         () => false,
       );
@@ -297,7 +287,7 @@ async function recordsBy(recordId: string, signal: AbortSignal): Promise<readonl
 }
 
 async function refusedBy(deliveryId: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const rows = await itemsOf<Gateway['RefusedDeliveryOfSource']>(`${GATEWAY}/refused`, { deliveryId }, signal);
+  const rows = await itemsOf(`${GATEWAY}/refused`, { query: { deliveryId } }, signal);
   return rows.map((row) => ({
     id: row.refusedId,
     title: deliveryId,
@@ -314,18 +304,18 @@ const IS_OF_KEY = /^(ingest_|key_)/;
 
 async function keysBy(q: string, signal: AbortSignal): Promise<readonly Hit[]> {
   const most = IS_OF_KEY.test(q) ? MAX_NETWORKS : ASKED_AT_ONCE;
-  const networks = await itemsOf<Gateway['Network']>(`${GATEWAY}/networks`, { limit: String(most) }, signal);
+  const networks = await itemsOf(`${GATEWAY}/networks`, { limit: most }, signal);
   const found: Hit[] = [];
-  for (let from = 0; from < networks.length && found.length < Number(LIMIT); from += ASKED_AT_ONCE) {
+  for (let from = 0; from < networks.length && found.length < LIMIT; from += ASKED_AT_ONCE) {
     signal.throwIfAborted();
     const asked = networks.slice(from, from + ASKED_AT_ONCE).map(({ networkId }) => keysOf(networkId, q, signal));
     found.push(...(await Promise.all(asked)).flat());
   }
-  return found.slice(0, Number(LIMIT));
+  return found.slice(0, LIMIT);
 }
 
 async function keysOf(networkId: string, q: string, signal: AbortSignal): Promise<readonly Hit[]> {
-  const keys = await itemsOf<Gateway['Key']>(`${GATEWAY}/networks/${networkId}/keys`, { q }, signal);
+  const keys = await itemsOf(`${GATEWAY}/networks/{networkId}/keys`, { path: { networkId }, query: { q } }, signal);
   return keys.map(({ id, label, keyPrefix }) => ({
     id,
     title: label,

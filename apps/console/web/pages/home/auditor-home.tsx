@@ -1,8 +1,7 @@
 import { useEffect, useState, type ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, SimpleGrid, TextInput } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { Icon } from '../../shell/icons.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
@@ -92,13 +91,10 @@ function useLastVisit(person: string): string | undefined {
 }
 
 function Changes({ since }: { readonly since: string | undefined }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'home', 'audit', since],
-    queryFn: () =>
-      dataOf(
-        client.GET('/api/audit', { params: { query: { limit: SHOWN, ...(since !== undefined && { from: since }) } } }),
-      ),
+  const { inOrg, to } = useOrganization();
+  const found = api.useQuery('get', '/api/risk-partner/api/audit', {
+    ...inOrg,
+    params: { query: { limit: SHOWN, ...(since !== undefined && { from: since }) } },
   });
   return (
     <Section title={since === undefined ? 'Newest changes' : 'Changed since your last visit'}>

@@ -1,21 +1,17 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { getJson } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import { adminPath, type Page as PageOf, type Policy } from '../cases/case-api.ts';
 import { State } from '../cases/case-words.tsx';
 
 /** The start page of an author: the policy versions that changed last. */
 export function AuthorHome(): ReactNode {
-  const policies = useQuery({
-    queryKey: ['cases', 'live', 'home', 'policies'],
-    queryFn: () =>
-      getJson<PageOf<Policy>>(adminPath('/policies', { environment: 'live', sort: '-updated_at', limit: '20' })),
+  const policies = api.useQuery('get', '/admin/case-gate/admin/v1/policies', {
+    params: { query: { environment: 'live', sort: '-updated_at', limit: 20 } },
   });
   return (
     <Page

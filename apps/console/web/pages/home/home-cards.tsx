@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import { Anchor, Group, Paper, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { formatNumber, formatUtcMonth } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
@@ -13,7 +13,7 @@ import { useOrganization } from '../risks/organization.tsx';
 import { KINDS } from '../risks/record-kinds.ts';
 import { beginOf } from '../risks/periods.ts';
 import { Score, ScoreMove, Status } from '../risks/record-values.tsx';
-import { listRecords, type RiskSchemas, type Views } from '../risks/risk-api.ts';
+import { recordPages, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
 import { Bars, Columns, type ColumnsProps } from './bars.tsx';
 
@@ -33,11 +33,8 @@ interface RecordTableProps<K extends 'risks' | 'evidence'> {
 
 /** The first records of a query, and their total. */
 function useRecords<K extends 'risks' | 'evidence'>(kind: K, query: Query) {
-  const { id: orgId, client } = useOrganization();
-  return useQuery({
-    queryKey: ['risks', orgId, 'home', kind, query],
-    queryFn: () => listRecords(client, kind, { limit: SHOWN, ...query }),
-  });
+  const { inOrg } = useOrganization();
+  return useQuery(recordPages(inOrg, kind, { limit: SHOWN, ...query })({}));
 }
 
 /** Records, each with a link and further columns. */
@@ -178,11 +175,8 @@ export function FirstEvidence({
 }
 
 function useEvidenceBoard() {
-  const { id: orgId, client } = useOrganization();
-  return useQuery({
-    queryKey: ['risks', orgId, 'home', 'board'],
-    queryFn: () => dataOf(client.GET('/api/evidence-board', { params: { query: { cards: SHOWN } } })),
-  });
+  const { inOrg } = useOrganization();
+  return api.useQuery('get', '/api/risk-partner/api/evidence-board', { ...inOrg, params: { query: { cards: SHOWN } } });
 }
 
 /** The number of evidence rows in each state. */
@@ -238,11 +232,8 @@ export function RisksOverTime(): ReactNode {
 
 /** Risks by level and coverage of each framework at the end of each of the last twelve months, of which the last is now. */
 export function useTrends() {
-  const { id: orgId, client } = useOrganization();
-  return useQuery({
-    queryKey: ['risks', orgId, 'home', 'trends'],
-    queryFn: () => dataOf(client.GET('/api/trends')),
-  });
+  const { inOrg } = useOrganization();
+  return api.useQuery('get', '/api/risk-partner/api/trends', { ...inOrg });
 }
 
 /** Coverage of each framework now, and over twelve months. */

@@ -1,19 +1,18 @@
 import type { ReactNode } from 'react';
 import { Anchor, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { getJson } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import { adminPath, type CaseCounts, type ListedCase, type Page as PageOf } from '../cases/case-api.ts';
+import type { ListedCase } from '../cases/case-api.ts';
 import { State } from '../cases/case-words.tsx';
 import { Decisions } from '../overview/activity-cards.tsx';
 import { Figures } from './figures.tsx';
 
 /** Of each state; the queue has all. */
-const SHOWN = '10';
+const SHOWN = 10;
 const REFRESH_MS = 30_000;
 
 type Status = 'in_review' | 'received' | 'decided';
@@ -34,11 +33,12 @@ export const ReviewerHome = (): ReactNode => (
 const TO_BE_SEALED = 'Decided, to be sealed';
 
 function Counts(): ReactNode {
-  const counts = useQuery({
-    queryKey: ['cases', 'live', 'home', 'counts'],
-    queryFn: () => getJson<CaseCounts>(adminPath('/case-counts', { environment: 'live' })),
-    refetchInterval: REFRESH_MS,
-  });
+  const counts = api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/case-counts',
+    { params: { query: { environment: 'live' } } },
+    { refetchInterval: REFRESH_MS },
+  );
   const of = (status: Status) => counts.data?.states.find((state) => state.status === status)?.count;
   return (
     <>
@@ -88,14 +88,12 @@ interface WaitingProps {
 }
 
 function Waiting({ status, title, columns }: WaitingProps): ReactNode {
-  const waiting = useQuery({
-    queryKey: ['cases', 'live', 'home', status],
-    queryFn: () =>
-      getJson<PageOf<ListedCase>>(
-        adminPath('/cases', { environment: 'live', status, sort: 'created_at', limit: SHOWN }),
-      ),
-    refetchInterval: REFRESH_MS,
-  });
+  const waiting = api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/cases',
+    { params: { query: { environment: 'live', status, sort: 'created_at', limit: SHOWN } } },
+    { refetchInterval: REFRESH_MS },
+  );
   return (
     <Section title={title}>
       <Unread read={waiting} rows={3} />

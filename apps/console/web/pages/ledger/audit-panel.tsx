@@ -1,13 +1,12 @@
 import type { ReactNode } from 'react';
 import { Button, Group, Paper, Progress, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
-import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 
 type AuditRun = Schemas['ingestGatewayAdmin']['AuditRun'];
 
@@ -19,28 +18,18 @@ const REFRESH_MS = 1_000;
  */
 export function AuditPanel({ surface, channel }: { surface: LedgerSurface; channel: string }): ReactNode {
   const [{ audit: auditId }, setFilters] = useUrlFilters(['audit']);
-  const begin = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ledgerBy(surface).POST('/admin/v1/ledger/channels/{channel}/audits', {
-          params: { path: { channel } },
-          body: {},
-        }),
-      ),
+  const begin = api.useMutation('post', `${ledgerOf(surface)}/channels/{channel}/audits`, {
     onSuccess: (run) => setFilters({ audit: run.auditId }),
   });
-  const run = useQuery({
-    queryKey: ['ledger', surface, 'audits', channel, auditId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/audits/{auditId}', {
-          params: { path: { channel, auditId: auditId ?? '' } },
-          signal,
-        }),
-      ),
-    enabled: auditId !== undefined,
-    refetchInterval: ({ state }) => (state.data?.status === 'running' ? REFRESH_MS : false),
-  });
+  const run = api.useQuery(
+    'get',
+    `${ledgerOf(surface)}/channels/{channel}/audits/{auditId}`,
+    { params: { path: { channel, auditId: auditId ?? '' } } },
+    {
+      enabled: auditId !== undefined,
+      refetchInterval: ({ state }) => (state.data?.status === 'running' ? REFRESH_MS : false),
+    },
+  );
   const { data } = run;
   return (
     <Paper component="section" aria-label="Audit">
@@ -51,7 +40,7 @@ export function AuditPanel({ surface, channel }: { surface: LedgerSurface; chann
             variant="default"
             size="xs"
             loading={begin.isPending || data?.status === 'running'}
-            onClick={() => begin.mutate()}
+            onClick={() => begin.mutate({ params: { path: { channel } }, body: {} })}
           >
             Audit the channel
           </Button>

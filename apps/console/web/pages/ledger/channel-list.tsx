@@ -38,12 +38,7 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
       intro="Each channel is a separate log: its records can be proved, and cannot be removed or changed unnoticed."
       actions={<LedgerChoice shown={surface} />}
     >
-      <CursorTable
-        {...table}
-        queryKey={['ledger', surface, 'channels']}
-        refetchMs={15_000}
-        columns={[channel, size, signed]}
-      />
+      <CursorTable {...table} refetchMs={15_000} columns={[channel, size, signed]} />
     </Page>
   );
 }

@@ -1,9 +1,8 @@
 import { useState, type FormEvent, type ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable } from '../../shell/cursor-table.tsx';
+import { api, listed } from '../../shell/api.ts';
+import { CursorTable, type PageAt } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -16,7 +15,7 @@ import { LogNotes } from '../log/log-notes.tsx';
 import { usePublicLog } from '../log/public-peer.ts';
 import { provableRecord } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
-import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { SignedState } from './signed-state.tsx';
 
 interface ChannelProps {
@@ -50,12 +49,12 @@ export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode 
 }
 
 function Summary({ surface, channel }: ChannelProps): ReactNode {
-  const read = useQuery({
-    queryKey: ['ledger', surface, 'channels', channel],
-    queryFn: ({ signal }) =>
-      dataOf(ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}', { params: { path: { channel } }, signal })),
-    refetchInterval: 15_000,
-  });
+  const read = api.useQuery(
+    'get',
+    `${ledgerOf(surface)}/channels/{channel}`,
+    { params: { path: { channel } } },
+    { refetchInterval: 15_000 },
+  );
   if (read.isError) return <ListError error={read.error} onRetry={() => void read.refetch()} />;
   return (
     <Paper>
@@ -83,6 +82,12 @@ function Summary({ surface, channel }: ChannelProps): ReactNode {
 
 function Records({ surface, channel }: ChannelProps): ReactNode {
   const [{ below }, setFilters] = useUrlFilters(['below']);
+  // A cursor has its own place.
+  const pages = ({ cursor }: PageAt) =>
+    listed(`${ledgerOf(surface)}/channels/{channel}/records`, {
+      path: { channel },
+      query: cursor === undefined ? { below } : { cursor },
+    })({});
   return (
     <Stack gap="sm" component="section" aria-label="Records">
       <Group justify="space-between" align="flex-end">
@@ -96,18 +101,7 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
       </Group>
       <CursorTable
         label="Records"
-        queryKey={['ledger', surface, 'records', channel, below]}
-        load={(cursor, signal) =>
-          dataOf(
-            ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/records', {
-              params: {
-                path: { channel },
-                query: { limit: 50, ...(cursor ? { cursor } : below && { below: Number(below) as never }) },
-              },
-              signal,
-            }),
-          )
-        }
+        page={pages}
         rowKey={({ position }) => String(position)}
         columns={[
           { title: 'Place', align: 'right', width: '6rem', cell: ({ position }) => formatNumber(position) },
@@ -193,13 +187,7 @@ function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
 
 /** The newest signed note of each log of the channel; several only after a declared loss. */
 function Checkpoints({ surface, channel }: ChannelProps): ReactNode {
-  const logs = useQuery({
-    queryKey: ['ledger', surface, 'logs', channel],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/logs', { params: { path: { channel } }, signal }),
-      ),
-  });
+  const logs = api.useQuery('get', `${ledgerOf(surface)}/channels/{channel}/logs`, { params: { path: { channel } } });
   if (logs.isError) return <ListError error={logs.error} onRetry={() => void logs.refetch()} />;
   return (
     <Stack gap="sm" component="section" aria-label="Checkpoints">

@@ -1,10 +1,10 @@
 import { Anchor } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { listed } from '../../shell/api.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { SignedState } from './signed-state.tsx';
 
 export type Channel = Schemas['ingestGatewayAdmin']['Channel'];
@@ -12,13 +12,7 @@ export type Channel = Schemas['ingestGatewayAdmin']['Channel'];
 /** What every table of the channels of a service has; `columns` are the common ones. */
 export const channelTable = (surface: LedgerSurface) => ({
   label: 'Channels',
-  load: (cursor: string | undefined, signal: AbortSignal) =>
-    dataOf(
-      ledgerBy(surface).GET('/admin/v1/ledger/channels', {
-        params: { query: { limit: 50, ...(cursor && { cursor }) } },
-        signal,
-      }),
-    ),
+  page: listed(`${ledgerOf(surface)}/channels`),
   rowKey: ({ channel }: Channel) => channel,
   columns: {
     channel: {

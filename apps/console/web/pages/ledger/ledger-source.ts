@@ -1,18 +1,15 @@
 import { useSearchParams } from 'react-router';
-import type { ingestAdmin } from '../../shell/surfaces.ts';
-import { ingestAdmin as ingest, ledgerAdmin } from '../../shell/surfaces.ts';
 import { useSession } from '../../shell/session.ts';
 
 /** The surfaces with ledger routes on their admin listener; the routes are the same. */
 export type LedgerSurface = 'ingest-gateway' | 'ledger-peer';
 
-type LedgerClient = typeof ingestAdmin;
-
-/** The client of one of them. */
-export function ledgerBy(surface: LedgerSurface): LedgerClient {
-  // The routes below /admin/v1/ledger are the same (libs/http), but the generated types differ.
-  return surface === 'ingest-gateway' ? ingest : ledgerAdmin;
-}
+/**
+ * The ledger routes of one of them. They are the same on both (libs/http), so the type of one is enough; the generated
+ * types differ.
+ */
+export const ledgerOf = (surface: LedgerSurface) =>
+  `/admin/${surface}/admin/v1/ledger` as '/admin/ingest-gateway/admin/v1/ledger';
 
 const all: readonly LedgerSurface[] = ['ingest-gateway', 'ledger-peer'];
 

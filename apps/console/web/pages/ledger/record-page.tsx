@@ -1,10 +1,9 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { api, server, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
@@ -12,7 +11,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
-import { ledgerBy, type LedgerSurface } from './ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { ProofPanel } from './proof-panel.tsx';
 
 type LedgerRecord = Schemas['ingestGatewayAdmin']['LedgerRecord'];
@@ -22,15 +21,8 @@ const REASON_MAX = 500;
 /** One record: its content, and its proof, verified in the browser. */
 export function RecordPage({ surface }: { surface: LedgerSurface }): ReactNode {
   const { channel = '', recordId = '' } = useParams();
-  const record = useQuery({
-    queryKey: ['ledger', surface, 'record', channel, recordId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/records/{recordId}', {
-          params: { path: { channel, recordId } },
-          signal,
-        }),
-      ),
+  const record = api.useQuery('get', `${ledgerOf(surface)}/channels/{channel}/records/{recordId}`, {
+    params: { path: { channel, recordId } },
   });
   const above = [
     { title: 'Ledger explorer', to: `/ledger?by=${surface}` },
@@ -53,7 +45,7 @@ interface ShownProps {
 function Shown({ surface, record, above }: ShownProps): ReactNode {
   const [erasing, setErasing] = useState(false);
   const mayErase = useMayAdmin(surface, 'admin:change') && record.erased !== true;
-  const queries = useQueryClient();
+  const reload = useReload();
   const path = { channel: record.channel, recordId: record.id };
   return (
     <Page
@@ -93,16 +85,14 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
           typed={record.id}
           reasonMax={REASON_MAX}
           run={(reason) =>
-            dataOf(
-              ledgerBy(surface).POST('/admin/v1/ledger/channels/{channel}/records/{recordId}/erase', {
-                params: { path },
-                body: { reason },
-              }),
-            )
+            server.POST(`${ledgerOf(surface)}/channels/{channel}/records/{recordId}/erase`, {
+              params: { path },
+              body: { reason },
+            })
           }
           onDone={() => {
             setErasing(false);
-            void queries.invalidateQueries({ queryKey: ['ledger', surface] });
+            void reload(ledgerOf(surface));
           }}
           onClose={() => setErasing(false)}
         >

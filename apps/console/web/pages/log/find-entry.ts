@@ -2,12 +2,11 @@ import type { Schemas } from '@sealgate/client';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { settleSignatures } from '@sealgate/merkle';
 import { checkEntry, type ReceiptFile, type Report } from '@sealgate/verify/checks';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
 import { publicLogKeys } from '../prove/take-keys.ts';
 import { checkFiles, type Checked } from '../verify/check-files.ts';
 import { noPins, pinnedVerifier } from '../verify/pins.ts';
 import { sortFile, type NamedFile } from '../verify/sort-file.ts';
-import { publicPeer } from './public-peer.ts';
 
 export type LogOverview = Schemas['ledgerPeer']['LogOverview'];
 
@@ -48,8 +47,10 @@ export async function findEntry(
   { wanted, own }: { readonly wanted: Wanted; readonly own: OwnReceipt | undefined },
   signal: AbortSignal,
 ): Promise<Found> {
-  const path = '/ledger/{channel}/entry';
-  const answer = await dataOf(publicPeer.GET(path, { params: { path: { channel }, query: wanted }, signal }));
+  const { data: answer } = await server.GET('/api/ledger-peer/ledger/{channel}/entry', {
+    params: { path: { channel }, query: wanted },
+    signal,
+  });
   // As the service describes it.
   const { at, proof } = answer as { readonly at: string | null; readonly proof: ReceiptFile['proof'] };
   const logKeys = await publicLogKeys([proof.checkpoint], signal);

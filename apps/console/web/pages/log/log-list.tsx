@@ -1,8 +1,9 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Alert, Anchor, Button, Group, Paper, Stack, Table, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
@@ -11,7 +12,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { channelTable } from '../ledger/channel-table.tsx';
 import { useLedgerSurface } from '../ledger/ledger-source.ts';
-import { logPath, publicPeer, usePublicLogs } from './public-peer.ts';
+import { logPath, usePublicLogs } from './public-peer.ts';
 
 /** The public logs, a search in all of them, and what else the reader may read. */
 export function LogList(): ReactNode {
@@ -60,7 +61,7 @@ function OwnLogs(): ReactNode {
   } = channelTable(surface);
   return (
     <Section title="Logs that you may read">
-      <CursorTable {...table} queryKey={['ledger', surface, 'channels']} columns={[channel, size, signed]} />
+      <CursorTable {...table} columns={[channel, size, signed]} />
     </Section>
   );
 }
@@ -69,7 +70,9 @@ function OwnLogs(): ReactNode {
 async function logWith(leafHash: string, channels: readonly string[]): Promise<string | undefined> {
   for (const channel of channels)
     try {
-      await dataOf(publicPeer.GET('/ledger/{channel}/entry', { params: { path: { channel }, query: { leafHash } } }));
+      await server.GET('/api/ledger-peer/ledger/{channel}/entry', {
+        params: { path: { channel }, query: { leafHash } },
+      });
       return channel;
     } catch (error) {
       if (asProblem(error).status !== 404) throw error;
@@ -77,36 +80,40 @@ async function logWith(leafHash: string, channels: readonly string[]): Promise<s
   return undefined;
 }
 
+const isLeafHash = (text: string): boolean => /^[0-9a-f]{64}$/i.test(text);
+
 function FindByHash({ channels }: { readonly channels: readonly string[] }): ReactNode {
-  const [text, setText] = useState('');
-  const [fault, setFault] = useState<string>();
   const navigate = useNavigate();
+  const form = useForm({
+    initialValues: { leafHash: '' },
+    validate: {
+      leafHash: (text) => (isLeafHash(text.trim()) ? null : 'A leaf hash has 64 hexadecimal digits.'),
+    },
+  });
   const search = useMutation({
     mutationFn: (leafHash: string) => logWith(leafHash, channels),
     onSuccess: (channel, leafHash) => {
-      if (channel === undefined) setFault('No public log has an entry with this hash.');
+      if (channel === undefined) form.setErrors({ leafHash: 'No public log has an entry with this hash.' });
       else void navigate(logPath(channel, leafHash));
     },
   });
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const typed = text.trim().toLowerCase();
-    const isHash = /^[0-9a-f]{64}$/.test(typed);
-    setFault(isHash ? undefined : 'A leaf hash has 64 hexadecimal digits.');
-    if (isHash) search.mutate(typed);
-  };
+  const fault = form.errors['leafHash'];
   return (
     <Paper>
       <Stack gap="sm">
-        <form onSubmit={submit} role="search" aria-label="Search in all public logs">
+        <form
+          noValidate
+          onSubmit={form.onSubmit(({ leafHash }) => search.mutate(leafHash.trim().toLowerCase()))}
+          role="search"
+          aria-label="Search in all public logs"
+        >
           <Group align="flex-end">
             <TextInput
               label="Leaf hash"
               flex="1 1 16rem"
               maxLength={80}
               spellCheck={false}
-              value={text}
-              onChange={({ currentTarget }) => setText(currentTarget.value)}
+              {...form.getInputProps('leafHash', { withError: false })}
             />
             <Button type="submit" loading={search.isPending}>
               Find in all logs

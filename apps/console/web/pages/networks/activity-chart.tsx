@@ -1,11 +1,9 @@
 import type { ReactNode } from 'react';
 import { Group, Paper, SegmentedControl, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
-import { useQuery } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { formatHour, formatNumber, formatUtcDayOfYear } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import classes from './activity-chart.module.css';
 
 type Step = Schemas['ingestGatewayAdmin']['SourceActivity'];
@@ -32,17 +30,12 @@ interface ChartProps {
 
 /** Volume and errors of a source over 24 hours or 14 days. */
 export function ActivityChart({ networkId, sourceId, per, onPer }: ChartProps): ReactNode {
-  const activity = useQuery({
-    queryKey: ['activity', sourceId, per],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/activity', {
-          params: { path: { networkId, sourceId }, query: { per } },
-          signal,
-        }),
-      ),
-    refetchInterval: 60_000,
-  });
+  const activity = api.useQuery(
+    'get',
+    '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/activity',
+    { params: { path: { networkId, sourceId }, query: { per } } },
+    { refetchInterval: 60_000 },
+  );
   return (
     <Paper component="section" aria-label="Volume and errors">
       <Group justify="space-between" mb="xs">

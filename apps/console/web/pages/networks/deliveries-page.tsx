@@ -3,15 +3,14 @@ import { Anchor, Button, Group, NativeSelect, Paper, SegmentedControl, SimpleGri
 import { useQuery } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
 import { Link, useNavigate, useParams } from 'react-router';
+import { listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { FilterBox, TextFilter } from '../filter-bar.tsx';
@@ -33,22 +32,12 @@ import {
 } from './refused-table.tsx';
 import { titleOf } from './refusal-words.ts';
 import { sourceActions, useSourceDialogs } from './source-dialogs.tsx';
-import type { Source } from './source-presets.ts';
+import { sourceQuery, type Source } from './source-presets.ts';
 
 type Delivery = Schemas['ingestGatewayAdmin']['SourceDelivery'];
 
 /** A source as the pages below `/networks/:networkId/sources/:sourceId` show it. */
-export const useSource = (networkId: string, sourceId: string) =>
-  useQuery({
-    queryKey: ['source', sourceId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-          params: { path: { networkId, sourceId } },
-          signal,
-        }),
-      ),
-  });
+export const useSource = (networkId: string, sourceId: string) => useQuery(sourceQuery({ networkId, sourceId }));
 
 const filterNames = ['show', 'per', 'outcome', ...refusedFilterNames] as const;
 type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
@@ -247,7 +236,6 @@ function Outcomes({
       <CursorTable
         label="Deliveries"
         isDense
-        queryKey={['deliveries', of.sourceId, query]}
         tools={{
           order: '-at',
           exports: mayChange
@@ -258,17 +246,10 @@ function Outcomes({
               }
             : undefined,
         }}
-        load={(cursor, signal, { sort }) =>
-          dataOf(
-            ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/deliveries', {
-              params: {
-                path: of,
-                query: { limit: 50, ...query, sort: sort === 'at' ? 'at' : '-at', ...(cursor && { cursor }) },
-              },
-              signal,
-            }),
-          )
-        }
+        page={listed('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/deliveries', {
+          path: of,
+          query,
+        })}
         rowKey={({ at, requestId, outcome: end }) => `${at} ${requestId} ${end}`}
         columns={outcomeColumns}
         empty={

@@ -1,16 +1,14 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button, Code, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatBytes } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { Quiet, RecordLinks, useSource } from './deliveries-page.tsx';
 import { MendRefused } from './mend-refused.tsx';
@@ -25,16 +23,11 @@ export function DeliveryPage(): ReactNode {
   const { networkId = '', sourceId = '', refusedId = '' } = useParams();
   const nameOf = useNetworkName();
   const source = useSource(networkId, sourceId);
-  const refused = useQuery({
-    queryKey: ['refused', refusedId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}', {
-          params: { path: { networkId, sourceId, refusedId } },
-          signal,
-        }),
-      ),
-  });
+  const refused = api.useQuery(
+    'get',
+    '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}',
+    { params: { path: { networkId, sourceId, refusedId } } },
+  );
   const above = [
     { title: 'Networks and keys', to: '/networks' },
     { title: nameOf(networkId), to: `/networks/${networkId}` },
@@ -128,10 +121,8 @@ const Mended = ({ refused }: Pick<ShownProps, 'refused'>): ReactNode => (
 
 /** The event of a conflict, or of processing it again, with its records. */
 function Outcome({ eventId }: { readonly eventId: string }): ReactNode {
-  const event = useQuery({
-    queryKey: ['events', eventId],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/events/{eventId}', { params: { path: { eventId } }, signal })),
+  const event = api.useQuery('get', '/admin/ingest-gateway/admin/v1/events/{eventId}', {
+    params: { path: { eventId } },
   });
   return (
     <Section title="What came of it">
@@ -160,14 +151,10 @@ function Outcome({ eventId }: { readonly eventId: string }): ReactNode {
 function Kept({ refused, source, isOperator }: ShownProps & { readonly isOperator: boolean }): ReactNode {
   const { networkId, sourceId } = source;
   const { refusedId, keptUntil } = refused;
-  const look = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/kept', {
-          params: { path: { networkId, sourceId, refusedId } },
-        }),
-      ),
-  });
+  const look = api.useMutation(
+    'get',
+    '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/kept',
+  );
   return (
     <Section title="Headers and body">
       {keptUntil === null ? (
@@ -182,7 +169,12 @@ function Kept({ refused, source, isOperator }: ShownProps & { readonly isOperato
             Kept until <Time value={keptUntil} />, encrypted. It is shown without sensitive members and credentials.
           </Quiet>
           {isOperator && look.data === undefined && (
-            <Button size="xs" variant="default" loading={look.isPending} onClick={() => look.mutate()}>
+            <Button
+              size="xs"
+              variant="default"
+              loading={look.isPending}
+              onClick={() => look.mutate({ params: { path: { networkId, sourceId, refusedId } } })}
+            >
               Show headers and body
             </Button>
           )}

@@ -55,35 +55,21 @@ export function sentSignature(fields: SignatureFields): Signature {
 
 interface HmacFieldsProps {
   readonly value: SignatureFields;
-  readonly onChange: (next: SignatureFields) => void;
+  /** The props of the input of a member. */
+  readonly propsOf: (name: keyof SignatureFields) => object;
 }
 
 /** The parameters of a custom signature. */
-export function HmacFields({ value, onChange }: HmacFieldsProps): ReactNode {
+export function HmacFields({ value, propsOf }: HmacFieldsProps): ReactNode {
   const text = (
     name: 'header' | 'prefix' | 'signed' | 'signatureMember' | 'timestampHeader' | 'timestampMember',
     about: { readonly label: string; readonly description?: string; readonly placeholder?: string },
-  ): ReactNode => (
-    <TextInput
-      {...about}
-      required={name === 'header' || name === 'signed'}
-      value={value[name]}
-      onChange={(event) => onChange({ ...value, [name]: event.currentTarget.value })}
-    />
-  );
+  ): ReactNode => <TextInput {...about} required={name === 'header' || name === 'signed'} {...propsOf(name)} />;
   const choice = <Name extends 'algorithm' | 'encoding' | 'separator' | 'timestampFormat' | 'secretEncoding'>(
     name: Name,
     label: string,
     data: readonly { readonly value: SignatureFields[Name]; readonly label: string }[],
-  ): ReactNode => (
-    <Select
-      label={label}
-      data={data}
-      allowDeselect={false}
-      value={value[name]}
-      onChange={(next) => onChange({ ...value, [name]: next ?? value[name] })}
-    />
-  );
+  ): ReactNode => <Select label={label} data={data} allowDeselect={false} {...propsOf(name)} />;
   return (
     <>
       {text('header', { label: 'Signature header' })}

@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import { Group, Stack, Text, Title } from '@mantine/core';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
+import { listed, server } from '../../shell/api.ts';
 import { useKeysPanel } from '../keys-panel.tsx';
 import { curlLine, useGatewayAddress } from './curl-line.ts';
 import { type Key, type MintedKey, MintForm } from './mint-form.tsx';
@@ -17,14 +16,7 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
   const { button, panel } = useKeysPanel<Key, MintedKey>({
     label: 'Keys',
     cursorName: 'keys',
-    queryKey: ['keys', networkId],
-    load: (cursor, signal) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/keys', {
-          params: { path: { networkId }, query: { limit: 50, ...(cursor && { cursor }) } },
-          signal,
-        }),
-      ),
+    page: listed('/admin/ingest-gateway/admin/v1/networks/{networkId}/keys', { path: { networkId } }),
     rights: { title: 'May', cell: (key) => <Allowed keyView={key} /> },
     may: { mint: mayChange, revoke: mayChange },
     mintTitle: 'Mint a key',
@@ -32,7 +24,9 @@ export function KeyTable({ networkId, mayChange }: KeyTableProps): ReactNode {
     dialog: (props) => <MintForm networkId={networkId} {...props} />,
     curlOf: ({ rawKey: key }) => curlLine({ address, networkId, key }),
     revoke: ({ id }) =>
-      dataOf(ingestAdmin.DELETE('/admin/v1/networks/{networkId}/keys/{id}', { params: { path: { networkId, id } } })),
+      server.DELETE('/admin/ingest-gateway/admin/v1/networks/{networkId}/keys/{id}', {
+        params: { path: { networkId, id } },
+      }),
     revokedText: 'From the next request on, it is refused everywhere. What it wrote stays.',
   });
   return (

@@ -1,12 +1,10 @@
 import type { ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api, useReload } from '../../shell/api.ts';
 import { formatSpan } from '../../shell/formats.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { Tolerate } from './raised-tolerance.tsx';
 import { actsFor, titleOf, wordsOf, type Acts, type Refused } from './refusal-words.ts';
@@ -89,29 +87,29 @@ function ActsOf({ refused, source }: MendProps): ReactNode {
 
 /** Every check is made anew with the settings as they are now. */
 function ProcessAgain({ refused: { refusedId }, source: { networkId, sourceId } }: MendProps): ReactNode {
-  const queries = useQueryClient();
-  const processing = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/process', {
-          params: { path: { networkId, sourceId, refusedId } },
-          body: {},
-        }),
-      ),
-    onSuccess(answer) {
-      void queries.invalidateQueries({ queryKey: ['refused'] });
-      void queries.invalidateQueries({ queryKey: ['activity', sourceId] });
-      const isDone = answer.code === null;
-      notifications.show({
-        color: isDone ? 'green' : 'red',
-        title: isDone ? `The delivery was ${answer.outcome ?? 'answered'}` : 'It is refused again',
-        message: isDone ? 'Its record is linked below.' : `With the settings as they are now: ${answer.code}.`,
-      });
+  const reload = useReload();
+  const processing = api.useMutation(
+    'post',
+    '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/process',
+    {
+      onSuccess(answer) {
+        void reload('/admin/ingest-gateway/');
+        const isDone = answer.code === null;
+        notifications.show({
+          color: isDone ? 'green' : 'red',
+          title: isDone ? `The delivery was ${answer.outcome ?? 'answered'}` : 'It is refused again',
+          message: isDone ? 'Its record is linked below.' : `With the settings as they are now: ${answer.code}.`,
+        });
+      },
     },
-  });
+  );
   return (
     <>
-      <Button size="xs" loading={processing.isPending} onClick={() => processing.mutate()}>
+      <Button
+        size="xs"
+        loading={processing.isPending}
+        onClick={() => processing.mutate({ params: { path: { networkId, sourceId, refusedId } }, body: {} })}
+      >
         Process again
       </Button>
       {processing.isError && <ProblemView error={processing.error} />}

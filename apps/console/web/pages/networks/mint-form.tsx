@@ -1,12 +1,12 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Checkbox, Radio, Stack, TagsInput, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm, type UseFormReturnType } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { localTime } from '../../shell/local-time.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import type { MintProps } from '../keys-panel.tsx';
 import { useRotationTerms } from '../rotation-terms.tsx';
 
@@ -25,19 +25,19 @@ interface Draft {
   readonly label: string;
   readonly permissions: Permission[];
   readonly allTypes: boolean;
-  readonly types: string[];
+  readonly allowedAssetTypes: string[];
   readonly record: 'envelope' | 'whole';
   /** Value of `datetime-local`, in the reader's time zone; empty: never. */
-  readonly expires: string;
+  readonly expiresAt: string;
 }
 
 const draftFrom = (key: Key | undefined): Draft => ({
   label: key?.label ?? '',
   permissions: (key?.permissions as Permission[] | null | undefined) ?? ['ingest:write', 'ingest:ping'],
   allTypes: key?.allowedAssetTypes == null,
-  types: key?.allowedAssetTypes ?? [],
+  allowedAssetTypes: key?.allowedAssetTypes ?? [],
   record: key?.record === 'whole' ? 'whole' : 'envelope',
-  expires: key?.expiresAt == null ? '' : localTime(key.expiresAt),
+  expiresAt: key?.expiresAt == null ? '' : localTime(key.expiresAt),
 });
 
 function requestFrom(draft: Draft, replaces: Key | undefined, overlapSeconds: number): MintRequest {
@@ -48,8 +48,8 @@ function requestFrom(draft: Draft, replaces: Key | undefined, overlapSeconds: nu
       permissions: draft.permissions,
     }),
     record: draft.record,
-    ...(!draft.allTypes && { allowedAssetTypes: draft.types }),
-    ...(draft.expires !== '' && { expiresAt: new Date(draft.expires).toISOString() }),
+    ...(!draft.allTypes && { allowedAssetTypes: draft.allowedAssetTypes }),
+    ...(draft.expiresAt !== '' && { expiresAt: new Date(draft.expiresAt).toISOString() }),
     ...(replaces !== undefined && {
       replaces: replaces.id,
       overlapSeconds,
@@ -68,18 +68,10 @@ export function MintForm({
   onClose,
 }: MintProps<Key, MintedKey> & { readonly networkId: string }): ReactNode {
   const rotation = useRotationTerms(isLeaked);
-  const [draft, setDraft] = useState(() => draftFrom(replaces));
-  const set = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
-  const minting = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/keys', {
-          params: { path: { networkId } },
-          body: requestFrom(draft, replaces, rotation.overlapSeconds),
-        }),
-      ),
+  const minting = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks/{networkId}/keys', {
     onSuccess: onMinted,
   });
+  const form = useForm({ initialValues: draftFrom(replaces), validate: { label: filled } });
   return (
     <FormDialog
       title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
@@ -87,8 +79,15 @@ export function MintForm({
         replaces === undefined ? 'Mint the key' : rotation.isLeaked ? 'End it and mint another' : 'Rotate the key'
       }
       {...(replaces !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      form={form}
+      isReady={rotation.isReady}
       doing={minting}
-      onSubmit={() => minting.mutate()}
+      onSubmit={(draft) =>
+        minting.mutate({
+          params: { path: { networkId } },
+          body: requestFrom(draft, replaces, rotation.overlapSeconds),
+        })
+      }
       onClose={onClose}
     >
       {replaces !== undefined && rotation.fields}
@@ -97,10 +96,9 @@ export function MintForm({
         description="What the key is for, to tell keys apart."
         required
         maxLength={200}
-        value={draft.label}
-        onChange={(event) => set({ label: event.currentTarget.value })}
+        {...form.getInputProps('label')}
       />
-      <MintRules draft={draft} set={set} />
+      <MintRules form={form} />
       <TextInput
         type="datetime-local"
         label="Expires"
@@ -109,50 +107,41 @@ export function MintForm({
             ? 'In your time zone. Left empty, it is valid until it is revoked.'
             : 'In your time zone, as the key that it replaces. Left empty, it is valid until it is revoked.'
         }
-        value={draft.expires}
-        onChange={(event) => set({ expires: event.currentTarget.value })}
+        {...form.getInputProps('expiresAt')}
       />
     </FormDialog>
   );
 }
 
 /** The permissions of the key, its types, and which members of a body it keeps. */
-function MintRules({ draft, set }: { draft: Draft; set: (changes: Partial<Draft>) => void }): ReactNode {
+function MintRules({ form }: { readonly form: UseFormReturnType<Draft> }): ReactNode {
+  const { permissions, allTypes } = form.values;
   return (
     <>
-      <Checkbox.Group
-        label="It may"
-        value={draft.permissions}
-        onChange={(permissions) => set({ permissions: permissions })}
-      >
+      <Checkbox.Group label="It may" {...form.getInputProps('permissions')}>
         <Stack gap={6} mt={6}>
           {permissionWords.map(([value, label]) => (
             <Checkbox key={value} value={value} label={label} />
           ))}
         </Stack>
       </Checkbox.Group>
-      {draft.permissions.length === 0 && (
+      {permissions.length === 0 && (
         <Text size="sm" c="var(--console-wait)">
           A key without a permission is refused everything.
         </Text>
       )}
       <Stack gap={6}>
-        <Checkbox
-          label="Records of every type"
-          checked={draft.allTypes}
-          onChange={(event) => set({ allTypes: event.currentTarget.checked })}
-        />
-        {!draft.allTypes && (
+        <Checkbox label="Records of every type" {...form.getInputProps('allTypes', { type: 'checkbox' })} />
+        {!allTypes && (
           <TagsInput
             label="Types it may write"
             description="Press Enter after each."
-            value={draft.types}
             maxTags={200}
-            onChange={(types) => set({ types })}
+            {...form.getInputProps('allowedAssetTypes')}
           />
         )}
       </Stack>
-      <Radio.Group label="Stored part of a body" value={draft.record} onChange={(record) => set({ record: record })}>
+      <Radio.Group label="Stored part of a body" {...form.getInputProps('record')}>
         <Stack gap={6} mt={6}>
           <Radio value="envelope" label="Envelope: id, type, owner and data are read from it" />
           <Radio value="whole" label="Whole: the unchanged body is the data" />

@@ -1,10 +1,10 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Group, NumberInput, TagsInput, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
+import { api } from '../../shell/api.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 
 export type Network = Schemas['ingestGatewayAdmin']['Network'];
 
@@ -15,39 +15,48 @@ interface NetworkFormProps {
   readonly onClose: () => void;
 }
 
-/** Creates a network, or changes name, channels and limits of one. */
-export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): ReactNode {
-  const [networkId, setNetworkId] = useState(network?.networkId ?? '');
-  const [name, setName] = useState(network?.name ?? '');
-  const [channels, setChannels] = useState<string[]>(network?.channels ?? ['main']);
-  const [rate, setRate] = useState<string | number>(network?.limits.ratePerSecond ?? 1_000);
-  const [burst, setBurst] = useState<string | number>(network?.limits.burst ?? 2_000);
-  const limits = { ratePerSecond: Number(rate), burst: Number(burst) };
-  const saving = useMutation({
-    mutationFn: () =>
-      network === undefined
-        ? dataOf(
-            ingestAdmin.POST('/admin/v1/networks', {
-              body: { networkId, channels, limits, ...(name !== '' && { name }) },
-            }),
-          )
-        : dataOf(
-            ingestAdmin.PATCH('/admin/v1/networks/{networkId}', {
-              params: { path: { networkId } },
-              body: { name: name === '' ? null : name, channels, limits },
-            }),
-          ),
-    onSuccess: (saved) => {
-      onClose();
-      onSaved(saved);
+const LIMIT_MAX = 1_000_000;
+
+const limitOf = (value: number): string | null =>
+  Number.isInteger(value) && value >= 1 && value <= LIMIT_MAX ? null : 'A whole number from 1 to 1,000,000.';
+
+const useNetworkForm = (network: Network | undefined) =>
+  useForm({
+    initialValues: {
+      networkId: network?.networkId ?? '',
+      name: network?.name ?? '',
+      channels: network?.channels ?? ['main'],
+      limits: network?.limits ?? { ratePerSecond: 1_000, burst: 2_000 },
+    },
+    validate: {
+      networkId: (id) => (/^[a-z0-9][a-z0-9-]{1,62}$/.test(id) ? null : 'Lower-case letters, digits and dashes.'),
+      channels: filled,
+      limits: { ratePerSecond: limitOf, burst: limitOf },
     },
   });
+
+/** Creates a network, or changes name, channels and limits of one. */
+export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): ReactNode {
+  const saved = {
+    onSuccess(network: Network) {
+      onClose();
+      onSaved(network);
+    },
+  };
+  const make = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks', saved);
+  const change = api.useMutation('patch', '/admin/ingest-gateway/admin/v1/networks/{networkId}', saved);
+  const form = useNetworkForm(network);
   return (
     <FormDialog
       title={network === undefined ? 'New network' : `Change ${network.networkId}`}
       action={network === undefined ? 'Create network' : 'Save'}
-      doing={saving}
-      onSubmit={() => saving.mutate()}
+      form={form}
+      doing={network === undefined ? make : change}
+      onSubmit={({ networkId, name, ...rest }) =>
+        network === undefined
+          ? make.mutate({ body: { networkId, ...rest, ...(name !== '' && { name }) } })
+          : change.mutate({ params: { path: { networkId } }, body: { name: name === '' ? null : name, ...rest } })
+      }
       onClose={onClose}
     >
       {network === undefined && (
@@ -55,49 +64,42 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
           label="Id"
           description="Lower-case letters, digits and dashes. It is part of every address and never changes."
           required
-          pattern="[a-z0-9][a-z0-9\-]{1,62}"
           autoComplete="off"
-          value={networkId}
-          onChange={(event) => setNetworkId(event.currentTarget.value)}
+          {...form.getInputProps('networkId')}
         />
       )}
       <TextInput
         label="Name"
         description="For people; may be left out."
         maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
+        {...form.getInputProps('name')}
       />
       <TagsInput
         label="Channels"
         description="Each is a log of its own. The first is the default. Press Enter after each name."
-        required={channels.length === 0}
+        required
         maxTags={64}
-        value={channels}
-        onChange={setChannels}
+        {...form.getInputProps('channels')}
       />
-      <LimitFields rate={rate} burst={burst} onRate={setRate} onBurst={setBurst} />
+      <Group grow align="flex-start">
+        <NumberInput
+          label="Records per second"
+          required
+          min={1}
+          max={LIMIT_MAX}
+          {...form.getInputProps('limits.ratePerSecond')}
+        />
+        <NumberInput
+          label="Burst of records"
+          required
+          min={1}
+          max={LIMIT_MAX}
+          {...form.getInputProps('limits.burst')}
+        />
+      </Group>
+      <Text size="xs" c="dimmed">
+        These are limits of the whole network; a key may have narrower ones.
+      </Text>
     </FormDialog>
   );
 }
-
-interface LimitProps {
-  readonly rate: string | number;
-  readonly burst: string | number;
-  readonly onRate: (rate: string | number) => void;
-  readonly onBurst: (burst: string | number) => void;
-}
-
-const LIMIT_MAX = 1_000_000;
-
-const LimitFields = ({ rate, burst, onRate, onBurst }: LimitProps): ReactNode => (
-  <>
-    <Group grow align="flex-start">
-      <NumberInput label="Records per second" required min={1} max={LIMIT_MAX} value={rate} onChange={onRate} />
-      <NumberInput label="Burst of records" required min={1} max={LIMIT_MAX} value={burst} onChange={onBurst} />
-    </Group>
-    <Text size="xs" c="dimmed">
-      These are limits of the whole network; a key may have narrower ones.
-    </Text>
-  </>
-);

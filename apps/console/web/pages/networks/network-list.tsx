@@ -1,29 +1,22 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Code } from '@mantine/core';
-import type { Schemas } from '@sealgate/client';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate } from 'react-router';
+import { listed, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { NetworkForm } from './network-form.tsx';
-
-/** `sort` is one of the heads below, or is refused by the service. */
-type Ordered = Pick<Asked, 'q'> & { readonly sort?: Schemas['ingestGatewayAdmin']['NetworksOrder'] };
 
 /** All networks. */
 export function NetworkList(): ReactNode {
   const [making, setMaking] = useState(false);
   const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const reload = useReload();
   const make = mayChange && <Button onClick={() => setMaking(true)}>New network</Button>;
   return (
     <Page
@@ -41,20 +34,12 @@ export function NetworkList(): ReactNode {
       <CursorTable
         label="Networks"
         isDense
-        queryKey={['networks']}
         tools={{
           searches: 'id or name',
           order: 'networkId',
           exports: mayChange ? { path: '/admin/ingest-gateway/admin/v1/networks/export', name: 'networks' } : undefined,
         }}
-        load={(cursor, signal, asked) =>
-          dataOf(
-            ingestAdmin.GET('/admin/v1/networks', {
-              params: { query: { limit: 50, ...(asked as Ordered), ...(cursor && { cursor }) } },
-              signal,
-            }),
-          )
-        }
+        page={listed('/admin/ingest-gateway/admin/v1/networks')}
         rowKey={({ networkId }) => networkId}
         columns={[
           {
@@ -90,7 +75,7 @@ export function NetworkList(): ReactNode {
         <NetworkForm
           onClose={() => setMaking(false)}
           onSaved={({ networkId }) => {
-            void queries.invalidateQueries({ queryKey: ['networks'] });
+            void reload('/admin/ingest-gateway/admin/v1/networks');
             void navigate(`/networks/${networkId}`);
           }}
         />

@@ -1,6 +1,4 @@
-import { useQuery } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
+import { api } from '../../shell/api.ts';
 
 interface Named {
   readonly id: string;
@@ -9,12 +7,12 @@ interface Named {
 
 /** The networks by name, as far as one page has them. */
 export function useNetworks(): readonly Named[] {
-  const { data } = useQuery({
-    queryKey: ['networks', 'names'],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/networks', { params: { query: { limit: 200, sort: 'name' } }, signal })),
-    staleTime: 60_000,
-  });
+  const { data } = api.useQuery(
+    'get',
+    '/admin/ingest-gateway/admin/v1/networks',
+    { params: { query: { limit: 200, sort: 'name' } } },
+    { staleTime: 60_000 },
+  );
   return (data?.items ?? []).map(({ networkId, name }) => ({ id: networkId, name: name ?? networkId }));
 }
 
@@ -26,17 +24,11 @@ export function useNetworkName(): (networkId: string) => string {
 
 /** The sources of a network by name; none without a network. */
 export function useSources(networkId: string | undefined): readonly Named[] {
-  const { data } = useQuery({
-    queryKey: ['sources', networkId, 'names'],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources', {
-          params: { path: { networkId: networkId ?? '' }, query: { limit: 200, sort: 'name' } },
-          signal,
-        }),
-      ),
-    enabled: networkId !== undefined,
-    staleTime: 60_000,
-  });
+  const { data } = api.useQuery(
+    'get',
+    '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources',
+    { params: { path: { networkId: networkId ?? '' }, query: { limit: 200, sort: 'name' } } },
+    { enabled: networkId !== undefined, staleTime: 60_000 },
+  );
   return (data?.items ?? []).map(({ sourceId, name }) => ({ id: sourceId, name }));
 }

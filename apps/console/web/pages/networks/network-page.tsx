@@ -1,14 +1,12 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, SimpleGrid, Text } from '@mantine/core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Link, useNavigate, useParams } from 'react-router';
+import { api, server, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
 import { Fact, Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { KeyTable } from './key-table.tsx';
@@ -21,10 +19,8 @@ const above = [{ title: 'Networks and keys', to: '/networks' }];
 /** One network: limits, keys, webhook sources. */
 export function NetworkPage(): ReactNode {
   const { networkId = '' } = useParams();
-  const network = useQuery({
-    queryKey: ['networks', networkId],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/networks/{networkId}', { params: { path: { networkId } }, signal })),
+  const network = api.useQuery('get', '/admin/ingest-gateway/admin/v1/networks/{networkId}', {
+    params: { path: { networkId } },
   });
   if (network.data === undefined) {
     return (
@@ -40,9 +36,9 @@ function Shown({ network }: { network: Network }): ReactNode {
   const { networkId } = network;
   const [open, setOpen] = useState<'change' | 'delete'>();
   const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
-  const queries = useQueryClient();
+  const reload = useReload();
   const navigate = useNavigate();
-  const again = (): void => void queries.invalidateQueries({ queryKey: ['networks'] });
+  const again = (): void => void reload('/admin/ingest-gateway/admin/v1/networks');
   return (
     <Page
       title={network.name ?? networkId}
@@ -98,7 +94,9 @@ function Shown({ network }: { network: Network }): ReactNode {
           action="Delete the network"
           tone="danger"
           typed={networkId}
-          run={() => dataOf(ingestAdmin.DELETE('/admin/v1/networks/{networkId}', { params: { path: { networkId } } }))}
+          run={() =>
+            server.DELETE('/admin/ingest-gateway/admin/v1/networks/{networkId}', { params: { path: { networkId } } })
+          }
           onDone={() => {
             again();
             void navigate('/networks');

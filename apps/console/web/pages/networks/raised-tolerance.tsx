@@ -1,31 +1,24 @@
 import { useState, type ReactNode } from 'react';
 import { Alert, Button, Group, Text } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { useQueryClient } from '@tanstack/react-query';
+import { api, server, useReload } from '../../shell/api.ts';
 import { formatSpan } from '../../shell/formats.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { quoted } from '../../shell/quoted.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
-import type { Source } from './source-presets.ts';
+import { sourceQuery, type Source } from './source-presets.ts';
 
-interface Tolerance {
-  readonly toleranceSeconds: number;
-  readonly usualToleranceSeconds?: number;
-}
-
-/** Sets the tolerance of a source, and shows the source as it is then. */
-function useSetTolerance({ networkId, sourceId }: Source): (tolerance: Tolerance) => Promise<void> {
+/** Shows the source as a change left it. */
+function useChanged(): (changed: Source) => void {
   const queries = useQueryClient();
-  return async (tolerance) => {
-    const params = { path: { networkId, sourceId } };
-    const changed = await dataOf(
-      ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', { params, body: tolerance }),
-    );
-    queries.setQueryData(['source', sourceId], changed);
-    void queries.invalidateQueries({ queryKey: ['sources'] });
+  const reload = useReload();
+  return (changed) => {
+    queries.setQueryData(sourceQuery(changed).queryKey, changed);
+    void reload('/admin/ingest-gateway/admin/v1/networks');
   };
 }
+
+const paramsOf = ({ networkId, sourceId }: Source) => ({ path: { networkId, sourceId } });
 
 interface TolerateProps {
   readonly source: Source;
@@ -36,7 +29,7 @@ interface TolerateProps {
 /** Raises the tolerance of a source for a while; what it was stays known, so that it can be set back. */
 export function Tolerate({ source, needed }: TolerateProps): ReactNode {
   const [isOpen, setOpen] = useState(false);
-  const setTolerance = useSetTolerance(source);
+  const show = useChanged();
   const usual = source.usualToleranceSeconds ?? source.toleranceSeconds;
   const close = (): void => setOpen(false);
   return (
@@ -48,7 +41,16 @@ export function Tolerate({ source, needed }: TolerateProps): ReactNode {
         <ConfirmDialog
           title={`Tolerate ${formatSpan(needed)} at ${quoted(source.name)}`}
           action="Raise the tolerance"
-          run={() => setTolerance({ toleranceSeconds: needed, usualToleranceSeconds: usual })}
+          run={async () => {
+            const { data } = await server.PATCH(
+              '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}',
+              {
+                params: paramsOf(source),
+                body: { toleranceSeconds: needed, usualToleranceSeconds: usual },
+              },
+            );
+            show(data!);
+          }}
           onDone={close}
           onClose={close}
         >
@@ -72,8 +74,9 @@ export function RaisedTolerance({
   readonly mayChange: boolean;
 }): ReactNode {
   const { toleranceSeconds, usualToleranceSeconds: usual } = source;
-  const setTolerance = useSetTolerance(source);
-  const back = useMutation({ mutationFn: (seconds: number) => setTolerance({ toleranceSeconds: seconds }) });
+  const back = api.useMutation('patch', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
+    onSuccess: useChanged(),
+  });
   if (usual === null) return null;
   return (
     <Alert color="yellow" title="The clock tolerance of this source is raised" role="note">
@@ -82,7 +85,12 @@ export function RaisedTolerance({
           It accepts timestamps up to {formatSpan(toleranceSeconds)} off; usually {formatSpan(usual)}.
         </Text>
         {mayChange && (
-          <Button size="xs" variant="default" loading={back.isPending} onClick={() => back.mutate(usual)}>
+          <Button
+            size="xs"
+            variant="default"
+            loading={back.isPending}
+            onClick={() => back.mutate({ params: paramsOf(source), body: { toleranceSeconds: usual } })}
+          >
             Set it back to {formatSpan(usual)}
           </Button>
         )}

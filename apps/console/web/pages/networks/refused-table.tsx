@@ -2,19 +2,17 @@ import type { ReactNode } from 'react';
 import { Anchor, Button, Group, NativeSelect, Text, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { Link } from 'react-router';
+import { api, listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable, type Column } from '../../shell/cursor-table.tsx';
 import { formatNumber, formatSpan } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { FilterBox, TextFilter } from '../filter-bar.tsx';
 import { reasonChoices, titleOf, wordsOf } from './refusal-words.ts';
 import { useNetworkName } from './network-names.ts';
-import { useQuery } from '@tanstack/react-query';
 
 export type RefusedOfSource = Schemas['ingestGatewayAdmin']['RefusedDeliveryOfSource'];
 
@@ -113,15 +111,7 @@ export function RefusedTable({ of, filters }: { readonly of: OfSources; readonly
     <CursorTable
       label="Refused deliveries"
       isDense
-      queryKey={['refused', query]}
-      load={(cursor, signal) =>
-        dataOf(
-          ingestAdmin.GET('/admin/v1/refused', {
-            params: { query: { limit: 50, ...query, ...(cursor && { cursor }) } },
-            signal,
-          }),
-        )
-      }
+      page={listed('/admin/ingest-gateway/admin/v1/refused', { query })}
       rowKey={({ refusedId }) => refusedId}
       columns={[whenColumn, ...(of.sourceId === undefined ? [sourceColumn] : []), whyColumn, ...moreColumns]}
       empty={
@@ -240,10 +230,7 @@ export function FailureGroups({
   // By the hour, so that the key of the query stays the same for a while.
   const earliest = Math.floor(Date.now() / 3_600_000) * 3_600_000 - 14 * DAY_MS;
   const query = setOnly({ ...of, from: instantOf(from) ?? new Date(earliest).toISOString(), to: instantOf(to) });
-  const groups = useQuery({
-    queryKey: ['refused-groups', query],
-    queryFn: ({ signal }) => dataOf(ingestAdmin.GET('/admin/v1/refused/groups', { params: { query }, signal })),
-  });
+  const groups = api.useQuery('get', '/admin/ingest-gateway/admin/v1/refused/groups', { params: { query } });
   if (groups.data === undefined) return <Unread read={groups} />;
   return (
     <PlainTable

@@ -1,10 +1,8 @@
 import { useState, type ReactNode } from 'react';
 import { Text } from '@mantine/core';
 import { notifications } from '@mantine/notifications';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api, server, useReload } from '../../shell/api.ts';
 import { quoted } from '../../shell/quoted.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import type { Source } from './source-presets.ts';
@@ -30,11 +28,10 @@ interface Dialogs {
 /** The dialogs of sources. `onGone` is called after one was deleted. */
 export function useSourceDialogs(onGone?: () => void): Dialogs {
   const [open, setOpen] = useState<{ readonly action: SourceAction; readonly source: Source }>();
-  const queries = useQueryClient();
+  const reload = useReload();
   const close = (): void => setOpen(undefined);
   const done = (): void => {
-    void queries.invalidateQueries({ queryKey: ['sources'] });
-    void queries.invalidateQueries({ queryKey: ['source'] });
+    void reload('/admin/ingest-gateway/admin/v1/networks');
     if (open?.action === 'delete') onGone?.();
     close();
   };
@@ -64,12 +61,10 @@ function Pause({ source: { networkId, sourceId, name, enabled }, ...props }: Dia
       title={`${enabled ? 'Pause' : 'Resume'} ${quoted(name)}`}
       action={enabled ? 'Pause the source' : 'Resume the source'}
       run={() =>
-        dataOf(
-          ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-            params: { path: { networkId, sourceId } },
-            body: { enabled: !enabled },
-          }),
-        )
+        server.PATCH('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
+          params: { path: { networkId, sourceId } },
+          body: { enabled: !enabled },
+        })
       }
       {...props}
     >
@@ -89,11 +84,9 @@ const Remove = ({ source: { networkId, sourceId, name }, ...props }: DialogProps
     tone="danger"
     typed={name}
     run={() =>
-      dataOf(
-        ingestAdmin.DELETE('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-          params: { path: { networkId, sourceId } },
-        }),
-      )
+      server.DELETE('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
+        params: { path: { networkId, sourceId } },
+      })
     }
     {...props}
   >
@@ -105,17 +98,10 @@ const Remove = ({ source: { networkId, sourceId, name }, ...props }: DialogProps
 
 /** The test is signed as by the sender, so it tests the whole path; it is written as a normal record. */
 function TestDelivery({ source: { networkId, sourceId, name }, onClose }: DialogProps): ReactNode {
-  const queries = useQueryClient();
-  const test = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources/{sourceId}/test', {
-          params: { path: { networkId, sourceId } },
-          body: {},
-        }),
-      ),
+  const reload = useReload();
+  const test = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/test', {
     onSuccess: ({ code, outcome, status }) => {
-      void queries.invalidateQueries({ queryKey: ['deliveries', sourceId] });
+      void reload('/admin/ingest-gateway/admin/v1/networks');
       notifications.show({
         color: code === null ? 'green' : 'red',
         title: code === null ? `The test delivery was ${outcome ?? 'answered'}` : 'The test delivery was refused',
@@ -129,7 +115,7 @@ function TestDelivery({ source: { networkId, sourceId, name }, onClose }: Dialog
       title={`Test ${quoted(name)}`}
       action="Send a test delivery"
       doing={test}
-      onSubmit={() => test.mutate()}
+      onSubmit={() => test.mutate({ params: { path: { networkId, sourceId } }, body: {} })}
       onClose={onClose}
     >
       <Text size="sm">

@@ -1,12 +1,12 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Group, NumberInput, Select, SimpleGrid, Switch, TagsInput, TextInput } from '@mantine/core';
-import { useMutation, useQuery } from '@tanstack/react-query';
+import { useForm, type UseFormReturnType } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { quoted } from '../../shell/quoted.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
 import type { Source } from './source-presets.ts';
 
@@ -26,10 +26,10 @@ type Draft = Readonly<Record<'name' | Places, string>> & {
   readonly allTypes: boolean;
   readonly allowedTypes: string[];
   readonly hasLimits: boolean;
-  readonly ratePerSecond: string | number;
-  readonly burst: string | number;
+  readonly limits: { readonly ratePerSecond: string | number; readonly burst: string | number };
   readonly toleranceSeconds: string | number;
-  readonly maxMebibytes: string | number;
+  /** In MiB. */
+  readonly maxBytes: string | number;
   readonly keepRefusedHours: string | number;
   readonly signature: typeof commonSignature;
   readonly token: { readonly header: string; readonly prefix: string; readonly encoding: 'text' | 'base64' };
@@ -55,10 +55,9 @@ const draftOf = (source: Source): Draft => ({
   allTypes: source.allowedTypes === null,
   allowedTypes: source.allowedTypes ?? [],
   hasLimits: source.limits !== null,
-  ratePerSecond: source.limits?.ratePerSecond ?? 100,
-  burst: source.limits?.burst ?? 200,
+  limits: source.limits ?? { ratePerSecond: 100, burst: 200 },
   toleranceSeconds: source.toleranceSeconds,
-  maxMebibytes: source.maxBytes / MEBIBYTE,
+  maxBytes: source.maxBytes / MEBIBYTE,
   keepRefusedHours: source.keepRefusedHours,
   signature: { ...commonSignature, ...source.signature },
   token: { header: '', prefix: '', encoding: 'text', ...source.token },
@@ -81,8 +80,10 @@ function membersOf(
     ownerFrom: text(draft.ownerFrom),
     toleranceSeconds: Number(draft.toleranceSeconds),
     allowedTypes: draft.allTypes ? null : draft.allowedTypes,
-    limits: draft.hasLimits ? { ratePerSecond: Number(draft.ratePerSecond), burst: Number(draft.burst) } : null,
-    maxBytes: Math.round(Number(draft.maxMebibytes) * MEBIBYTE),
+    limits: draft.hasLimits
+      ? { ratePerSecond: Number(draft.limits.ratePerSecond), burst: Number(draft.limits.burst) }
+      : null,
+    maxBytes: Math.round(Number(draft.maxBytes) * MEBIBYTE),
     keepRefusedHours: Number(draft.keepRefusedHours),
     ...(scheme === 'hmac' && { signature: sentSignature(draft.signature) }),
     ...(scheme === 'token' && {
@@ -102,99 +103,90 @@ export function changeOf(draft: Draft, source: Source): Change {
   return Object.fromEntries(entries.filter(([name, value]) => JSON.stringify(value) !== JSON.stringify(before[name])));
 }
 
+/** A rule of a number. */
+const within =
+  (min: number, max: number) =>
+  (value: string | number): string | null =>
+    value !== '' && Number(value) >= min && Number(value) <= max ? null : `From ${min} to ${max}.`;
+
+const useEditForm = (source: Source) =>
+  useForm<Draft>({
+    initialValues: draftOf(source),
+    validate: {
+      name: filled,
+      toleranceSeconds: within(1, 86_400),
+      maxBytes: within(1, 25),
+      keepRefusedHours: within(0, 72),
+      token: { header: (header) => (source.scheme === 'token' ? filled(header) : null) },
+    },
+  });
+
 /** Changes everything of a source that may change, but its secrets and whether it is paused. */
 export function SourceEdit({ source, onDone, onClose }: EditProps): ReactNode {
   const { networkId, sourceId } = source;
-  const [draft, setDraft] = useState(() => draftOf(source));
-  const set = (changes: Partial<Draft>): void => setDraft((before) => ({ ...before, ...changes }));
-  const change = changeOf(draft, source);
-  const saving = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-          params: { path: { networkId, sourceId } },
-          body: change,
-        }),
-      ),
+  const saving = api.useMutation('patch', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
     onSuccess: onDone,
   });
+  const form = useEditForm(source);
+  const change = changeOf(form.values, source);
   return (
     <FormDialog
       title={`Edit ${quoted(source.name)}`}
       action="Save"
       size="xl"
+      form={form}
       doing={saving}
       isReady={Object.keys(change).length > 0}
-      onSubmit={() => saving.mutate()}
+      onSubmit={() => saving.mutate({ params: { path: { networkId, sourceId } }, body: change })}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        maxLength={200}
-        value={draft.name}
-        onChange={(event) => set({ name: event.currentTarget.value })}
-      />
-      <Bounds networkId={networkId} draft={draft} set={set} />
-      <Types draft={draft} set={set} />
+      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
+      <Bounds networkId={networkId} form={form} />
+      <Types form={form} />
       {PLACES.map(
         ([name, label, description]) =>
-          (name !== 'typeFrom' || draft.type.trim() === '') && (
-            <TextInput
-              key={name}
-              label={label}
-              description={description}
-              value={draft[name]}
-              onChange={(event) => set({ [name]: event.currentTarget.value })}
-            />
+          (name !== 'typeFrom' || form.values.type.trim() === '') && (
+            <TextInput key={name} label={label} description={description} {...form.getInputProps(name)} />
           ),
       )}
-      {source.scheme === 'hmac' && <HmacFields value={draft.signature} onChange={(signature) => set({ signature })} />}
-      {source.scheme === 'token' && <TokenFields value={draft.token} onChange={(token) => set({ token })} />}
+      {source.scheme === 'hmac' && (
+        <HmacFields value={form.values.signature} propsOf={(name) => form.getInputProps(`signature.${name}`)} />
+      )}
+      {source.scheme === 'token' && <TokenFields form={form} />}
     </FormDialog>
   );
 }
 
 interface PartProps {
-  readonly draft: Draft;
-  readonly set: (changes: Partial<Draft>) => void;
+  readonly form: UseFormReturnType<Draft>;
 }
 
-function Types({ draft, set }: PartProps): ReactNode {
-  return (
-    <>
-      <Switch
-        label="It may deliver every type"
-        checked={draft.allTypes}
-        onChange={(event) => set({ allTypes: event.currentTarget.checked })}
+const Types = ({ form }: PartProps): ReactNode => (
+  <>
+    <Switch label="It may deliver every type" {...form.getInputProps('allTypes', { type: 'checkbox' })} />
+    {!form.values.allTypes && (
+      <TagsInput
+        label="Types that it may deliver"
+        description="Enter after each. None: it may deliver nothing."
+        {...form.getInputProps('allowedTypes')}
       />
-      {!draft.allTypes && (
-        <TagsInput
-          label="Types that it may deliver"
-          description="Enter after each. None: it may deliver nothing."
-          value={draft.allowedTypes}
-          onChange={(allowedTypes) => set({ allowedTypes })}
-        />
-      )}
-    </>
-  );
-}
+    )}
+  </>
+);
 
-function Bounds({ networkId, draft, set }: PartProps & { readonly networkId: string }): ReactNode {
-  const network = useQuery({
-    queryKey: ['networks', networkId],
-    queryFn: ({ signal }) =>
-      dataOf(ingestAdmin.GET('/admin/v1/networks/{networkId}', { params: { path: { networkId } }, signal })),
+function Bounds({ networkId, form }: PartProps & { readonly networkId: string }): ReactNode {
+  const { channels, hasLimits } = form.values;
+  const network = api.useQuery('get', '/admin/ingest-gateway/admin/v1/networks/{networkId}', {
+    params: { path: { networkId } },
   });
-  const known = [...new Set([...(network.data?.channels ?? []), ...draft.channels])];
+  const known = [...new Set([...(network.data?.channels ?? []), ...channels])];
   return (
     <>
       <ClosingMultiSelect
         label="Channels"
         description="None: the first of the network."
         data={known}
-        value={draft.channels}
-        onChange={(channels) => set({ channels })}
+        {...form.getInputProps('channels')}
       />
       <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm">
         <NumberInput
@@ -202,77 +194,40 @@ function Bounds({ networkId, draft, set }: PartProps & { readonly networkId: str
           min={1}
           max={86_400}
           required
-          value={draft.toleranceSeconds}
-          onChange={(toleranceSeconds) => set({ toleranceSeconds })}
+          {...form.getInputProps('toleranceSeconds')}
         />
-        <NumberInput
-          label="Largest body (MiB)"
-          min={1}
-          max={25}
-          required
-          value={draft.maxMebibytes}
-          onChange={(maxMebibytes) => set({ maxMebibytes })}
-        />
+        <NumberInput label="Largest body (MiB)" min={1} max={25} required {...form.getInputProps('maxBytes')} />
         <NumberInput
           label="Keep refused (hours)"
           min={0}
           max={72}
           required
-          value={draft.keepRefusedHours}
-          onChange={(keepRefusedHours) => set({ keepRefusedHours })}
+          {...form.getInputProps('keepRefusedHours')}
         />
       </SimpleGrid>
-      <Switch
-        label="It has a rate limit of its own"
-        checked={draft.hasLimits}
-        onChange={(event) => set({ hasLimits: event.currentTarget.checked })}
-      />
-      {draft.hasLimits && (
+      <Switch label="It has a rate limit of its own" {...form.getInputProps('hasLimits', { type: 'checkbox' })} />
+      {hasLimits && (
         <Group grow>
-          <NumberInput
-            label="Records per second"
-            min={1}
-            required
-            value={draft.ratePerSecond}
-            onChange={(ratePerSecond) => set({ ratePerSecond })}
-          />
-          <NumberInput label="At once" min={1} required value={draft.burst} onChange={(burst) => set({ burst })} />
+          <NumberInput label="Records per second" min={1} required {...form.getInputProps('limits.ratePerSecond')} />
+          <NumberInput label="At once" min={1} required {...form.getInputProps('limits.burst')} />
         </Group>
       )}
     </>
   );
 }
 
-function TokenFields({
-  value,
-  onChange,
-}: {
-  readonly value: Draft['token'];
-  readonly onChange: (value: Draft['token']) => void;
-}): ReactNode {
-  return (
-    <Group grow align="flex-end">
-      <TextInput
-        label="Header of the token"
-        required
-        value={value.header}
-        onChange={(event) => onChange({ ...value, header: event.currentTarget.value })}
-      />
-      <TextInput
-        label="Text before the token"
-        value={value.prefix}
-        onChange={(event) => onChange({ ...value, prefix: event.currentTarget.value })}
-      />
-      <Select
-        label="The token is sent as"
-        data={[
-          { value: 'text', label: 'text' },
-          { value: 'base64', label: 'user:password in base64' },
-        ]}
-        allowDeselect={false}
-        value={value.encoding}
-        onChange={(encoding) => onChange({ ...value, encoding: encoding ?? 'text' })}
-      />
-    </Group>
-  );
-}
+const TokenFields = ({ form }: PartProps): ReactNode => (
+  <Group grow align="flex-end">
+    <TextInput label="Header of the token" required {...form.getInputProps('token.header')} />
+    <TextInput label="Text before the token" {...form.getInputProps('token.prefix')} />
+    <Select
+      label="The token is sent as"
+      data={[
+        { value: 'text', label: 'text' },
+        { value: 'base64', label: 'user:password in base64' },
+      ]}
+      allowDeselect={false}
+      {...form.getInputProps('token.encoding')}
+    />
+  </Group>
+);

@@ -1,9 +1,9 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { NumberInput, PasswordInput, Select, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
+import { useForm, type UseFormReturnType } from '@mantine/form';
+import { api, type Body } from '../../shell/api.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { commonSignature, HmacFields, isPublicKey, sentSignature } from './hmac-fields.tsx';
 import { presets, secretHint, type Preset } from './source-presets.ts';
 
@@ -15,62 +15,85 @@ interface FormProps {
   readonly onClose: () => void;
 }
 
-/** What the sender of a preset lets one choose about its signature. */
-const commonChoices = {
-  header: 'X-Webhook-Token',
-  signature: commonSignature,
-  deliveryIdFrom: '',
-  timestampHeader: '',
-};
-type Choices = typeof commonChoices;
+interface Draft {
+  readonly name: string;
+  readonly preset: Preset;
+  readonly secret: string;
+  readonly channel: string | null;
+  readonly keepRefusedHours: number;
+  /** What the sender of a preset lets one choose about its signature. */
+  readonly token: { readonly header: string };
+  readonly signature: typeof commonSignature;
+  readonly deliveryIdFrom: string;
+  readonly timestampHeader: string;
+}
 
-const sentChoices = (preset: Preset, { header, signature, deliveryIdFrom, timestampHeader }: Choices) => ({
-  ...(preset === 'token' && { token: { header } }),
+const sentChoices = ({ preset, token, signature, deliveryIdFrom, timestampHeader }: Draft) => ({
+  ...(preset === 'token' && { token }),
   ...(preset === 'hmac' && { signature: sentSignature(signature) }),
   ...(preset === 'grafana' &&
     timestampHeader !== '' && { signature: { timestampHeader, signed: '{timestamp}:{body}' } }),
   ...(isOwn(preset) && deliveryIdFrom !== '' && { deliveryIdFrom }),
 });
 
-interface ChoiceFieldsProps {
-  readonly preset: Preset;
-  readonly value: Choices;
-  readonly onChange: (value: Choices) => void;
-}
+const bodyOf = (draft: Draft): Body<'/admin/ingest-gateway/admin/v1/networks/{networkId}/sources'> => ({
+  name: draft.name,
+  preset: draft.preset,
+  secrets: [{ id: 'first', value: draft.secret }],
+  ...(draft.channel !== null && { channels: [draft.channel] }),
+  ...(draft.keepRefusedHours > 0 && { keepRefusedHours: draft.keepRefusedHours }),
+  ...sentChoices(draft),
+});
 
-function ChoiceFields({ preset, value, onChange }: ChoiceFieldsProps): ReactNode {
+function ChoiceFields({ form }: { readonly form: UseFormReturnType<Draft> }): ReactNode {
+  const { preset, signature } = form.values;
   return (
     <>
-      {preset === 'token' && (
-        <TextInput
-          label="Header"
-          required
-          value={value.header}
-          onChange={(event) => onChange({ ...value, header: event.currentTarget.value })}
-        />
-      )}
+      {preset === 'token' && <TextInput label="Header" required {...form.getInputProps('token.header')} />}
       {preset === 'hmac' && (
-        <HmacFields value={value.signature} onChange={(signature) => onChange({ ...value, signature })} />
+        <HmacFields value={signature} propsOf={(name) => form.getInputProps(`signature.${name}`)} />
       )}
       {preset === 'grafana' && (
         <TextInput
           label="Timestamp header"
           description="The one chosen in the contact point; empty where it has none."
-          value={value.timestampHeader}
-          onChange={(event) => onChange({ ...value, timestampHeader: event.currentTarget.value })}
+          {...form.getInputProps('timestampHeader')}
         />
       )}
       {isOwn(preset) && (
         <TextInput
           label="Location of the delivery id"
           description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
-          value={value.deliveryIdFrom}
-          onChange={(event) => onChange({ ...value, deliveryIdFrom: event.currentTarget.value })}
+          {...form.getInputProps('deliveryIdFrom')}
         />
       )}
     </>
   );
 }
+
+const useSourceForm = (channels: readonly string[]) =>
+  useForm<Draft>({
+    initialValues: {
+      name: '',
+      preset: 'github',
+      secret: '',
+      channel: channels[0] ?? null,
+      keepRefusedHours: 0,
+      token: { header: 'X-Webhook-Token' },
+      signature: commonSignature,
+      deliveryIdFrom: '',
+      timestampHeader: '',
+    },
+    validate: {
+      name: filled,
+      secret: filled,
+      token: { header: (header, { preset }) => (preset === 'token' ? filled(header) : null) },
+      signature: {
+        header: (header, { preset }) => (preset === 'hmac' ? filled(header) : null),
+        signed: (signed, { preset }) => (preset === 'hmac' ? filled(signed) : null),
+      },
+    },
+  });
 
 /** Creates a webhook source. */
 export function SourceForm({
@@ -79,69 +102,37 @@ export function SourceForm({
   onDone,
   onClose,
 }: FormProps & { readonly networkId: string; readonly channels: readonly string[] }): ReactNode {
-  const [name, setName] = useState('');
-  const [preset, setPreset] = useState<Preset>('github');
-  const [secret, setSecret] = useState('');
-  const [channel, setChannel] = useState<string | null>(channels[0] ?? null);
-  const [keptHours, setKeptHours] = useState<string | number>(0);
-  const [choices, setChoices] = useState(commonChoices);
-  const making = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ingestAdmin.POST('/admin/v1/networks/{networkId}/sources', {
-          params: { path: { networkId } },
-          body: {
-            name,
-            preset,
-            secrets: [{ id: 'first', value: secret }],
-            ...(channel !== null && { channels: [channel] }),
-            ...(Number(keptHours) > 0 && { keepRefusedHours: Number(keptHours) }),
-            ...sentChoices(preset, choices),
-          },
-        }),
-      ),
+  const making = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources', {
     onSuccess: onDone,
   });
+  const form = useSourceForm(channels);
+  const { preset, signature } = form.values;
   return (
     <FormDialog
       title="New source"
       action="Create source"
+      form={form}
       doing={making}
-      onSubmit={() => making.mutate()}
+      onSubmit={(draft) => making.mutate({ params: { path: { networkId } }, body: bodyOf(draft) })}
       onClose={onClose}
     >
-      <TextInput
-        label="Name"
-        required
-        maxLength={200}
-        value={name}
-        onChange={(event) => setName(event.currentTarget.value)}
-      />
-      <Select
-        label="Sender"
-        searchable
-        data={presets}
-        allowDeselect={false}
-        value={preset}
-        onChange={(value) => setPreset(value ?? 'github')}
-      />
-      <ChoiceFields preset={preset} value={choices} onChange={setChoices} />
+      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
+      <Select label="Sender" searchable data={presets} allowDeselect={false} {...form.getInputProps('preset')} />
+      <ChoiceFields form={form} />
       <PasswordInput
         label="Signing secret"
-        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(choices.signature))} It is kept encrypted and never shown again.`}
+        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(signature))} It is kept encrypted and never shown again.`}
         required
         autoComplete="off"
-        value={secret}
-        onChange={(event) => setSecret(event.currentTarget.value)}
+        {...form.getInputProps('secret')}
       />
-      <Select label="Channel" data={[...channels]} value={channel} onChange={setChannel} />
+      <Select label="Channel" data={[...channels]} {...form.getInputProps('channel')} />
       <NumberInput
         label="Keep refused deliveries (hours)"
         description="Encrypted, to look at and to process again. 0: not at all; at most 72."
         min={0}
         max={72}
-        value={keptHours}
-        onChange={setKeptHours}
+        {...form.getInputProps('keepRefusedHours')}
       />
     </FormDialog>
   );

@@ -1,6 +1,13 @@
 import type { Schemas } from '@sealgate/client';
+import { api } from '../../shell/api.ts';
 
 export type Source = Schemas['ingestGatewayAdmin']['Source'];
+/** A source, as it is read and cached. */
+export const sourceQuery = ({ networkId, sourceId }: Pick<Source, 'networkId' | 'sourceId'>) =>
+  api.queryOptions('get', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
+    params: { path: { networkId, sourceId } },
+  });
+
 export type Preset = Schemas['ingestGatewayAdmin']['SourcePreset'];
 
 const LABELS: Readonly<Record<Preset, string>> = {

@@ -1,13 +1,14 @@
 import { useState, type ReactNode } from 'react';
 import { Alert, Button, Checkbox, Group, PasswordInput, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { useForm } from '@mantine/form';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { api, useReload } from '../../shell/api.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { quoted } from '../../shell/quoted.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
-import type { Source } from './source-presets.ts';
+import { filled } from '../form-faults.ts';
+import { sourceQuery, type Source } from './source-presets.ts';
 
 interface SecretsProps {
   readonly source: Source;
@@ -20,57 +21,32 @@ interface Done {
   readonly id: string;
 }
 
-function useCurrent(source: Source) {
-  const { networkId, sourceId } = source;
-  return useQuery({
-    queryKey: ['source', sourceId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ingestAdmin.GET('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-          params: { path: { networkId, sourceId } },
-          signal,
-        }),
-      ),
-    initialData: source,
-  });
-}
-
 /** Adds a secret, or ends one, which is confirmed: a rotation in two steps, without losing a delivery. */
 export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
   const { networkId, sourceId, name } = source;
-  const path = { networkId, sourceId };
+  const params = { path: { networkId, sourceId } };
   const queries = useQueryClient();
-  const current = useCurrent(source);
-  const { secrets } = current.data;
-  const [id, setId] = useState('');
-  const [value, setValue] = useState('');
+  const reload = useReload();
+  const query = sourceQuery(source);
+  const { secrets } = useQuery({ ...query, initialData: source }).data;
+  const kept = secrets.map(({ id }) => ({ id }));
   const [ending, setEnding] = useState<string>();
-  const change = (next: { id: string; value?: string }[]) =>
-    dataOf(
-      ingestAdmin.PATCH('/admin/v1/networks/{networkId}/sources/{sourceId}', {
-        params: { path },
-        body: { secrets: next },
-      }),
-    );
-  const kept = secrets.map((secret) => ({ id: secret.id }));
   const [done, setDone] = useState<Done>();
   const finish = (changed: Source, said: Done): void => {
-    queries.setQueryData(['source', sourceId], changed);
-    void queries.invalidateQueries({ queryKey: ['sources'] });
+    queries.setQueryData(query.queryKey, changed);
+    void reload('/admin/ingest-gateway/admin/v1/networks');
     setDone(said);
   };
-  const adding = useMutation({
-    mutationFn: () => change([...kept, { id, value }]),
+  const form = useForm({ initialValues: { id: '', value: '' }, validate: { id: filled, value: filled } });
+  const adding = api.useMutation('patch', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
     onSuccess(changed) {
-      finish(changed, { what: 'added', id });
-      setId('');
-      setValue('');
+      finish(changed, { what: 'added', id: form.values.id });
+      form.reset();
     },
   });
-  const end = useMutation({
-    mutationFn: (old: string) => change(kept.filter((each) => each.id !== old)),
-    onSuccess(changed, old) {
-      finish(changed, { what: 'ended', id: old });
+  const end = api.useMutation('patch', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
+    onSuccess(changed) {
+      finish(changed, { what: 'ended', id: ending! });
       setEnding(undefined);
     },
   });
@@ -79,8 +55,9 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
       title={`Secrets of ${quoted(name)}`}
       action="Add the secret"
       closing="Close"
+      form={form}
       doing={adding}
-      onSubmit={() => adding.mutate()}
+      onSubmit={(secret) => adding.mutate({ params, body: { secrets: [...kept, secret] } })}
       onClose={onClose}
     >
       <Text size="sm">
@@ -93,24 +70,18 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
           key={ending}
           id={ending}
           isPending={end.isPending}
-          onConfirm={() => end.mutate(ending)}
+          onConfirm={() => end.mutate({ params, body: { secrets: kept.filter(({ id }) => id !== ending) } })}
           onCancel={() => setEnding(undefined)}
         />
       )}
       {end.isError && <ProblemView error={end.error} />}
-      <TextInput
-        label="Name of the new secret"
-        required
-        value={id}
-        onChange={(event) => setId(event.currentTarget.value)}
-      />
+      <TextInput label="Name of the new secret" required {...form.getInputProps('id')} />
       <PasswordInput
         label="New signing secret"
         description="It is kept encrypted and never shown again."
         required
         autoComplete="off"
-        value={value}
-        onChange={(event) => setValue(event.currentTarget.value)}
+        {...form.getInputProps('value')}
       />
     </FormDialog>
   );

@@ -1,13 +1,11 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Group, Stack, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { listed, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { quoted } from '../../shell/quoted.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { useGatewayAddress } from './curl-line.ts';
@@ -26,7 +24,7 @@ interface SourceTableProps {
 export function SourceTable({ networkId, channels, mayChange }: SourceTableProps): ReactNode {
   const [making, setMaking] = useState(false);
   const { open, dialog } = useSourceDialogs();
-  const queries = useQueryClient();
+  const reload = useReload();
   const address = useGatewayAddress();
   const make = mayChange && <Button onClick={() => setMaking(true)}>New source</Button>;
   return (
@@ -39,15 +37,7 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
         label="Sources of webhooks"
         isDense
         cursorName="sources"
-        queryKey={['sources', networkId]}
-        load={(cursor, signal) =>
-          dataOf(
-            ingestAdmin.GET('/admin/v1/networks/{networkId}/sources', {
-              params: { path: { networkId }, query: { limit: 50, ...(cursor && { cursor }) } },
-              signal,
-            }),
-          )
-        }
+        page={listed('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources', { path: { networkId } })}
         rowKey={({ sourceId }) => sourceId}
         columns={columnsOf({ networkId, address, ...(mayChange && { open }) })}
         empty={
@@ -62,7 +52,7 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
           channels={channels}
           onDone={() => {
             setMaking(false);
-            void queries.invalidateQueries({ queryKey: ['sources', networkId] });
+            void reload('/admin/ingest-gateway/admin/v1/networks');
           }}
           onClose={() => setMaking(false)}
         />

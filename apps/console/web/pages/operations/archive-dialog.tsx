@@ -1,13 +1,14 @@
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { NumberInput, Progress, SegmentedControl, Text, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
 import { ProblemError } from '../../shell/problem.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { isolated } from '../../shell/quoted.ts';
 import { FormDialog } from '../form-dialog.tsx';
-import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 
 type Moved = Schemas['ingestGatewayAdmin']['ArchiveProgress'];
 type Order = { readonly before: number } | { readonly olderThanDays: number };
@@ -20,9 +21,25 @@ interface ArchiveProps {
 }
 
 const WORDS = {
-  olderThanDays: { label: 'Days', description: 'Records that are older are moved.', max: 36_500 },
-  before: { label: 'First index to keep', description: 'Records before it are moved.', max: Number.MAX_SAFE_INTEGER },
+  olderThanDays: { label: 'Days', description: 'Records that are older are moved.', min: 1, max: 36_500 },
+  before: {
+    label: 'First index to keep',
+    description: 'Records before it are moved.',
+    min: 0,
+    max: Number.MAX_SAFE_INTEGER,
+  },
 };
+
+interface Draft {
+  readonly by: keyof typeof WORDS;
+  readonly amount: number | string;
+  readonly typed: string;
+}
+
+function faultOfAmount(amount: number | string, { by }: Draft): string | null {
+  const isRight = amount !== '' && Number.isInteger(Number(amount));
+  return isRight && Number(amount) >= WORDS[by].min && Number(amount) <= WORDS[by].max ? null : 'A whole number.';
+}
 
 /** Repeats the request until the service has moved all, some seconds each. Throws ProblemError if it moves no more. */
 async function archiveAll(
@@ -31,13 +48,12 @@ async function archiveAll(
   { signal, onMoved }: { readonly signal: AbortSignal; readonly onMoved: (moved: Moved) => void },
 ): Promise<Moved> {
   for (let before = -1; ;) {
-    const moved = await dataOf(
-      ledgerBy(surface).POST('/admin/v1/ledger/channels/{channel}/archive', {
-        params: { path: { channel } },
-        body: order,
-        signal,
-      }),
-    );
+    const { data } = await server.POST(`${ledgerOf(surface)}/channels/{channel}/archive`, {
+      params: { path: { channel } },
+      body: order,
+      signal,
+    });
+    const moved = data!;
     onMoved(moved);
     if (moved.archived >= moved.until) return moved;
     if (moved.archived <= before) throw stuck(moved);
@@ -70,14 +86,13 @@ function useArchiving(props: ArchiveProps) {
 /** Moves the oldest records of a channel to the archive. */
 export function ArchiveDialog(props: ArchiveProps): ReactNode {
   const { channel, size, onClose } = props;
-  const [by, setBy] = useState<keyof typeof WORDS>('olderThanDays');
-  const [amount, setAmount] = useState<number | string>('');
-  const [word, setWord] = useState('');
   const { archive, moved } = useArchiving(props);
-  const { label, description, max } = WORDS[by];
-  const least = by === 'before' ? 0 : 1;
-  const isAmount =
-    amount !== '' && Number.isInteger(Number(amount)) && Number(amount) >= least && Number(amount) <= max;
+  const form = useForm<Draft>({
+    initialValues: { by: 'olderThanDays', amount: '', typed: '' },
+    validate: { amount: faultOfAmount },
+  });
+  const { by, typed } = form.values;
+  const { label, description, min, max } = WORDS[by];
   if (archive.isSuccess)
     return (
       <FormDialog title="Archived" action="Close" doing={archive} onSubmit={onClose} onClose={onClose}>
@@ -90,8 +105,11 @@ export function ArchiveDialog(props: ArchiveProps): ReactNode {
       action="Archive"
       tone="danger"
       doing={archive}
-      isReady={isAmount && word.trim() === channel}
-      onSubmit={() => archive.mutate(by === 'before' ? { before: Number(amount) } : { olderThanDays: Number(amount) })}
+      form={form}
+      isReady={typed.trim() === channel}
+      onSubmit={({ amount }) =>
+        archive.mutate(by === 'before' ? { before: Number(amount) } : { olderThanDays: Number(amount) })
+      }
       onClose={onClose}
     >
       <Text size="sm">
@@ -105,27 +123,18 @@ export function ArchiveDialog(props: ArchiveProps): ReactNode {
           { value: 'before', label: 'By index' },
         ]}
         value={by}
-        onChange={(value) => {
-          setBy(value);
-          setAmount('');
-        }}
+        onChange={(value) => form.setValues({ by: value, amount: '' })}
       />
       <NumberInput
         label={label}
         description={description}
         required
-        min={least}
+        min={min}
         max={max}
         allowDecimal={false}
-        value={amount}
-        onChange={setAmount}
+        {...form.getInputProps('amount')}
       />
-      <TextInput
-        label={`Type ${isolated(channel)} to confirm`}
-        value={word}
-        autoComplete="off"
-        onChange={(event) => setWord(event.currentTarget.value)}
-      />
+      <TextInput label={`Type ${isolated(channel)} to confirm`} autoComplete="off" {...form.getInputProps('typed')} />
       <div role="status">{archive.isPending && <Moving moved={moved} />}</div>
     </FormDialog>
   );

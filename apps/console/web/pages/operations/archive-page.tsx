@@ -1,12 +1,12 @@
 import { useState, type ReactNode } from 'react';
 import { Button } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
+import { useReload } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { channelTable, type Channel } from '../ledger/channel-table.tsx';
-import type { LedgerSurface } from '../ledger/ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { ArchiveDialog } from './archive-dialog.tsx';
 import { OfLedger } from './of-ledger.tsx';
 
@@ -17,7 +17,7 @@ export const ArchivePage = (): ReactNode => (
 
 function Channels({ surface, picker }: { readonly surface: LedgerSurface; readonly picker: ReactNode }): ReactNode {
   const isOperator = useMayAdmin(surface, 'admin:change');
-  const queries = useQueryClient();
+  const reload = useReload();
   const {
     columns: { channel, size, signed },
     ...table
@@ -31,7 +31,6 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
     >
       <CursorTable
         {...table}
-        queryKey={['ledger', surface, 'archive']}
         columns={[
           channel,
           size,
@@ -64,7 +63,7 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
           size={chosen.size}
           onClose={() => {
             setChosen(undefined);
-            void queries.invalidateQueries({ queryKey: ['ledger', surface] });
+            void reload(ledgerOf(surface));
           }}
         />
       )}

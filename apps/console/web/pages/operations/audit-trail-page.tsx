@@ -3,9 +3,9 @@ import { Stack, Text } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { Navigate, useSearchParams } from 'react-router';
+import { listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { getJson } from '../../shell/console-fetch.ts';
-import { CursorTable, pageKey, type ListPage } from '../../shell/cursor-table.tsx';
+import { CursorTable, type ListPage, type PageAt, type PageQuery } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { ProblemError } from '../../shell/problem.ts';
@@ -14,7 +14,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { Actor } from '../actor.tsx';
-import { withNames, type NamedPage, type Names } from '../actor-in-words.ts';
+import { named, type Names } from '../actor-in-words.ts';
 import { CodePicker } from '../code-picker.tsx';
 import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { AuditExport } from './audit-export.tsx';
@@ -37,39 +37,43 @@ type SnakeEvent = Schemas['caseGateAdmin']['AuditEvent'];
 const camel = (event: AuditEvent | SnakeEvent): AuditEvent =>
   'resource_id' in event ? { ...event, resourceId: event.resource_id, requestId: event.request_id } : event;
 
-interface PageAsked {
-  readonly filters: Filters;
-  readonly cursor?: string | undefined;
-  readonly signal: AbortSignal;
-}
-
-async function readPage(
-  surface: SurfaceId,
-  { filters, cursor, signal }: PageAsked,
-): Promise<ListPage<AuditEvent & { names: Names }>> {
+/** The pages of the audit of a service. */
+function auditPages(surface: SurfaceId, filters: Filters): (at: PageAt) => PageQuery<AuditEvent & { names: Names }> {
   const names = surface === 'case-gate' ? SNAKE : {};
-  const asked = Object.entries({ ...filters, cursor }).filter((entry): entry is [string, string] => Boolean(entry[1]));
-  const query = new URLSearchParams([['limit', '50'], ...asked.map(([name, value]) => [names[name] ?? name, value])]);
-  const path = `/admin/${surface}/admin/v1/audit?${query}`;
-  const page = await getJson<NamedPage<AuditEvent | SnakeEvent>>(path, { signal });
-  return withNames({ ...page, items: page.items.map(camel) });
+  const query = Object.fromEntries(Object.entries(filters).map(([name, value]) => [names[name] ?? name, value]));
+  // The listeners have the same route; the case gate spells some names differently.
+  const path = `/admin/${surface}/admin/v1/audit` as '/admin/ingest-gateway/admin/v1/audit';
+  const pages = named(listed(path, { query }));
+  return (at) => {
+    const { queryKey, queryFn } = pages(at);
+    return {
+      queryKey,
+      async queryFn(context) {
+        const { items, ...page } = await queryFn(context);
+        return { ...page, items: items.map((event) => ({ ...camel(event), names: event.names })) };
+      },
+    };
+  };
 }
 
 /** The first page of each surface; of one that cannot be asked there is none. */
 const firstPages = (readable: readonly SurfaceId[], filters: Filters, signal: AbortSignal) =>
   Promise.all(
     readable.map(async (id) => {
-      const page = await readPage(id, { filters, signal }).catch((error: unknown) => {
-        if (!(error instanceof ProblemError)) throw error;
-        return undefined;
-      });
+      const page = await auditPages(
+        id,
+        filters,
+      )({})
+        .queryFn({ signal })
+        .catch((error: unknown) => {
+          if (!(error instanceof ProblemError)) throw error;
+          return undefined;
+        });
       return { id, page };
     }),
   );
 
 const atOf = ({ page }: { readonly page: ListPage<AuditEvent> | undefined }): string => page?.items[0]?.at ?? '';
-
-const listKey = (surface: SurfaceId, filters: Filters) => ['operations', surface, 'audit', filters];
 
 /** The audit of the service in the address, else of the one where something happened last. */
 export function AuditTrailPage(): ReactNode {
@@ -84,7 +88,7 @@ export function AuditTrailPage(): ReactNode {
       const pages = await firstPages(readable, filters, signal);
       const { id, page } = pages.reduce((first, next) => (atOf(next) > atOf(first) ? next : first));
       // As the list of that surface would read it.
-      if (page !== undefined) queries.setQueryData(pageKey(listKey(id, filters)), page);
+      if (page !== undefined) queries.setQueryData(auditPages(id, filters)({}).queryKey, page);
       return id;
     },
     enabled: surface === undefined && readable.length > 0,
@@ -105,10 +109,7 @@ export function AuditTrailPage(): ReactNode {
 
 /** What the pickers offer: with what the newest events of the surface have. */
 function useChoices(surface: SurfaceId): ReturnType<typeof choicesIn> {
-  const newest = useQuery({
-    queryKey: pageKey(listKey(surface, {})),
-    queryFn: ({ signal }) => readPage(surface, { filters: {}, signal }),
-  });
+  const newest = useQuery(auditPages(surface, {})({}));
   return useMemo(() => choicesIn(newest.data?.items ?? []), [newest.data]);
 }
 
@@ -142,8 +143,7 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
       </FilterBar>
       <CursorTable
         label="Audit"
-        queryKey={listKey(surface, filters)}
-        load={(cursor, signal) => readPage(surface, { filters, cursor, signal })}
+        page={auditPages(surface, filters)}
         rowKey={({ id }) => id}
         columns={[
           { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },

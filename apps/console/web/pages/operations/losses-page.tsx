@@ -2,14 +2,14 @@ import type { ReactNode } from 'react';
 import { Anchor, Stack, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
-import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { lostInWords } from './lost-in-words.ts';
 import { Actor } from '../actor.tsx';
 import { OfLedger } from './of-ledger.tsx';
@@ -32,15 +32,7 @@ const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly
     <CursorTable
       label="Losses"
       isDense={false}
-      queryKey={['ledger', surface, 'losses']}
-      load={(cursor, signal) =>
-        dataOf(
-          ledgerBy(surface).GET('/admin/v1/ledger/losses', {
-            params: { query: { limit: 50, ...(cursor && { cursor }) } },
-            signal,
-          }),
-        )
-      }
+      page={listed(`${ledgerOf(surface)}/losses`)}
       refetchMs={REFRESH_MS}
       rowKey={({ channel }) => channel}
       columns={[

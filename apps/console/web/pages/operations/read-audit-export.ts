@@ -1,4 +1,4 @@
-import { getJson } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
 import { ProblemError } from '../../shell/problem.ts';
 import type { SurfaceId } from '../../shell/session.ts';
 
@@ -25,7 +25,8 @@ interface Wanted {
 /** A larger one is for `npx sealgate audit export`, which writes it page by page. */
 export const MAX_EXPORT_CHARACTERS = 32 * 1024 * 1024;
 
-const listener = (surface: SurfaceId): string => `/admin/${surface}/admin/v1/audit`;
+/** The routes are the same on all admin listeners. */
+const audit = (surface: SurfaceId) => `/admin/${surface}/admin/v1/audit` as '/admin/ingest-gateway/admin/v1/audit';
 
 /**
  * Reads the signed export of a period to its end, as NDJSON: one page a line, which hash and signature cover in canonical
@@ -35,9 +36,17 @@ export async function readAuditExport({ surface, from, to, signal, onArrived }: 
   const lines: string[] = [];
   let [events, characters, cursor, until]: [number, number, string | null, string] = [0, 0, null, ''];
   do {
-    const asked = Object.entries({ from, to, cursor }).filter((entry): entry is [string, string] => Boolean(entry[1]));
-    const query = new URLSearchParams([['limit', '200'], ...asked]);
-    const page: ExportedPage = await getJson(`${listener(surface)}/export?${query}`, { signal });
+    const query: { limit: number; from?: string; to?: string; cursor?: string } = {
+      limit: 200,
+      ...(from && { from }),
+      ...(to && { to }),
+      ...(cursor && { cursor }),
+    };
+    const { data } = await server.GET(`${audit(surface)}/export`, {
+      params: { query },
+      signal,
+    });
+    const page: ExportedPage = data!;
     signal.throwIfAborted();
     const line = `${JSON.stringify(page)}\n`;
     characters += line.length;
@@ -57,4 +66,5 @@ export async function readAuditExport({ surface, from, to, signal, onArrived }: 
 }
 
 /** The key set that a service signs its exports with. */
-export const readAuditKeys = (surface: SurfaceId): Promise<unknown> => getJson(`${listener(surface)}/keys`);
+export const readAuditKeys = async (surface: SurfaceId): Promise<unknown> =>
+  (await server.GET(`${audit(surface)}/keys`)).data;

@@ -1,9 +1,8 @@
 import type { ReactNode } from 'react';
 import { List, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
 import { formatNumber } from '../../shell/formats.ts';
-import { getJson } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
@@ -36,11 +35,7 @@ const REFRESH_MS = 60_000;
 
 function OfSurface({ surface }: { readonly surface: SurfaceId }): ReactNode {
   const { title } = surfaceNames[surface];
-  const report = useQuery({
-    queryKey: ['operations', surface, 'secrets'],
-    queryFn: ({ signal }) => getJson<SecretsReport>(`/admin/${surface}/admin/v1/secrets`, { signal }),
-    refetchInterval: REFRESH_MS,
-  });
+  const report = api.useQuery('get', `/admin/${surface}/admin/v1/secrets`, {}, { refetchInterval: REFRESH_MS });
   return (
     <Section title={title}>
       <Unread read={report} rows={3} />

@@ -1,17 +1,17 @@
 import { useState, type ReactNode } from 'react';
 import { Alert, Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
+import { api, server } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 
 export type Subscription = Schemas['ledgerPeerAdmin']['Subscription'];
-type Change = Schemas['ledgerPeerAdmin']['SubscriptionChange'];
+
+const ROUTE = '/admin/ledger-peer/admin/v1/subscriptions/{subscriptionId}';
 
 export type SubscriptionAction = 'pause' | 'secrets' | 'delete';
 
@@ -28,9 +28,6 @@ interface DialogProps {
   readonly onChange: () => void;
   readonly onClose: () => void;
 }
-
-const change = (subscriptionId: string, body: Change): Promise<Subscription> =>
-  dataOf(ledgerAdmin.PATCH('/admin/v1/subscriptions/{subscriptionId}', { params: { path: { subscriptionId } }, body }));
 
 export function SubscriptionDialog({
   action,
@@ -52,7 +49,7 @@ const Pause = ({ subscription: { subscriptionId, paused, state }, onDone, onClos
   <ConfirmDialog
     title={paused ? 'Resume the subscription' : 'Pause the subscription'}
     action={paused ? 'Resume it' : 'Pause it'}
-    run={() => change(subscriptionId, { paused: !paused })}
+    run={() => server.PATCH(ROUTE, { params: { path: { subscriptionId } }, body: { paused: !paused } })}
     onDone={onDone}
     onClose={onClose}
   >
@@ -69,9 +66,7 @@ const Remove = ({ subscription: { subscriptionId, url }, onDone, onClose }: Endi
     title="Delete the subscription"
     action="Delete the subscription"
     tone="danger"
-    run={() =>
-      dataOf(ledgerAdmin.DELETE('/admin/v1/subscriptions/{subscriptionId}', { params: { path: { subscriptionId } } }))
-    }
+    run={() => server.DELETE(ROUTE, { params: { path: { subscriptionId } } })}
     onDone={onDone}
     onClose={onClose}
   >
@@ -83,26 +78,27 @@ const Remove = ({ subscription: { subscriptionId, url }, onDone, onClose }: Endi
 
 /** Adds a secret, which is shown once, or ends one: a rotation in two steps, without a webhook that cannot be verified. */
 function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
-  const { subscriptionId } = subscription;
+  const params = { path: { subscriptionId: subscription.subscriptionId } };
   const [current, setCurrent] = useState(subscription);
-  const [id, setId] = useState('');
   const [isSure, setSure] = useState(false);
   const { secrets } = current;
-  const finish = (changed: Subscription): void => {
-    setCurrent(changed);
-    setId('');
-    setSure(false);
-    onChange();
+  const form = useForm({
+    initialValues: { id: '' },
+    validate: {
+      id: (id) => (/^[a-z0-9][a-z0-9-]{0,39}$/.test(id.trim()) ? null : 'Lower-case letters, digits and hyphens.'),
+    },
+  });
+  const finished = {
+    onSuccess(changed: Subscription) {
+      setCurrent(changed);
+      form.reset();
+      setSure(false);
+      onChange();
+    },
   };
-  const kept = secrets.map((secret) => ({ id: secret.id }));
-  const adding = useMutation({
-    mutationFn: () => change(subscriptionId, { secrets: [...kept, { id: id.trim() }] }),
-    onSuccess: finish,
-  });
-  const end = useMutation({
-    mutationFn: (old: string) => change(subscriptionId, { secrets: kept.filter((one) => one.id !== old) }),
-    onSuccess: finish,
-  });
+  const kept = secrets.map(({ id }) => ({ id }));
+  const adding = api.useMutation('patch', ROUTE, finished);
+  const end = api.useMutation('patch', ROUTE, finished);
   const isFull = secrets.length > 1;
   return (
     <FormDialog
@@ -110,8 +106,9 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
       action="Add a secret"
       closing="Close"
       doing={adding}
+      form={form}
       isReady={!isFull}
-      onSubmit={() => adding.mutate()}
+      onSubmit={({ id }) => adding.mutate({ params, body: { secrets: [...kept, { id: id.trim() }] } })}
       onClose={onClose}
     >
       <Text size="sm">
@@ -130,7 +127,7 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
               disabled={!isFull || !isSure}
               loading={end.isPending}
               aria-label={`End the secret ${secret.id}`}
-              onClick={() => end.mutate(secret.id)}
+              onClick={() => end.mutate({ params, body: { secrets: kept.filter(({ id }) => id !== secret.id) } })}
             >
               End it
             </Button>
@@ -148,9 +145,8 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
           label="Name of the new secret"
           description="Lower-case letters, digits and hyphens. Its value is made here and shown once."
           required
-          pattern={'[a-z0-9][a-z0-9\\-]{0,39}'}
-          value={id}
-          onChange={(event) => setId(event.currentTarget.value)}
+          maxLength={40}
+          {...form.getInputProps('id')}
         />
       )}
       {end.isError && <ProblemView error={end.error} />}

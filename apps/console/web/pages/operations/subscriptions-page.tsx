@@ -1,17 +1,15 @@
 import { useState, type ReactNode } from 'react';
 import { Button, NativeSelect, TagsInput, TextInput } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
-import type { Schemas } from '@sealgate/client';
+import { useForm } from '@mantine/form';
+import { api, listed, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import type { Asked } from '../../shell/list-tools.tsx';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { RowMenu } from '../row-menu.tsx';
 import {
   SecretShown,
@@ -21,20 +19,18 @@ import {
   type SubscriptionAction,
 } from './subscription-dialogs.tsx';
 
-type Ordered = Pick<Asked, 'q'> & { readonly sort?: Schemas['ledgerPeerAdmin']['SubscriptionsOrder'] };
-
 const REFRESH_MS = 15_000;
 const URL_CHARACTERS = 48;
 
-const QUERY_KEY = ['ledger-peer', 'subscriptions'];
+const ROUTE = '/admin/ledger-peer/admin/v1/subscriptions';
 
 /** Receivers of events of the ledger peer, as signed webhooks. */
 export function SubscriptionsPage(): ReactNode {
   const [making, setMaking] = useState(false);
   const [made, setMade] = useState<Subscription>();
   const [open, setOpen] = useState<{ readonly action: SubscriptionAction; readonly subscription: Subscription }>();
-  const queries = useQueryClient();
-  const reload = (): void => void queries.invalidateQueries({ queryKey: QUERY_KEY });
+  const again = useReload();
+  const reload = (): void => void again(ROUTE);
   const make = <Button onClick={() => setMaking(true)}>New subscription</Button>;
   return (
     <Page
@@ -44,16 +40,8 @@ export function SubscriptionsPage(): ReactNode {
     >
       <CursorTable
         label="Subscriptions"
-        queryKey={QUERY_KEY}
         tools={{ searches: 'URL, channel or id', order: '-createdAt' }}
-        load={(cursor, signal, asked) =>
-          dataOf(
-            ledgerAdmin.GET('/admin/v1/subscriptions', {
-              params: { query: { limit: 50, ...(asked as Ordered), ...(cursor && { cursor }) } },
-              signal,
-            }),
-          )
-        }
+        page={listed(ROUTE)}
         refetchMs={REFRESH_MS}
         rowKey={({ subscriptionId }) => subscriptionId}
         columns={[
@@ -150,33 +138,30 @@ interface NewProps {
 }
 
 function NewSubscription({ onDone, onClose }: NewProps): ReactNode {
-  const [url, setUrl] = useState('https://');
-  const [channel, setChannel] = useState('');
-  const [types, setTypes] = useState<string[]>([]);
-  const [from, setFrom] = useState<'now' | '0'>('now');
-  const make = useMutation({
-    mutationFn: () =>
-      dataOf(
-        ledgerAdmin.POST('/admin/v1/subscriptions', {
-          body: {
-            ...{ url: url.trim(), channel: channel.trim() },
-            ...(types.length > 0 && { types }),
-            ...(from === '0' && { from }),
-          },
-        }),
-      ),
-    onSuccess: onDone,
+  const make = api.useMutation('post', ROUTE, { onSuccess: onDone });
+  const form = useForm({
+    initialValues: { url: 'https://', channel: '', types: [] as string[], from: 'now' },
+    validate: { url: (url) => (URL.canParse(url.trim()) ? null : 'This is no address.'), channel: filled },
   });
   return (
     <FormDialog
       title="New subscription"
       action="Make it"
+      form={form}
       doing={make}
       explain={{
         UNKNOWN_CHANNEL: 'The mapping file of the ledger peer names the channels that it serves.',
         UNKNOWN_CHAINCODE: 'The mapping file maps no such type to this channel.',
       }}
-      onSubmit={() => make.mutate()}
+      onSubmit={({ url, channel, types, from }) =>
+        make.mutate({
+          body: {
+            ...{ url: url.trim(), channel: channel.trim() },
+            ...(types.length > 0 && { types }),
+            ...(from === '0' && { from }),
+          },
+        })
+      }
       onClose={onClose}
     >
       <TextInput
@@ -185,23 +170,20 @@ function NewSubscription({ onDone, onClose }: NewProps): ReactNode {
         type="url"
         required
         maxLength={2048}
-        value={url}
-        onChange={(event) => setUrl(event.currentTarget.value)}
+        {...form.getInputProps('url')}
       />
       <TextInput
         label="Channel"
         description="As the mapping names it: acme.main."
         required
         maxLength={200}
-        value={channel}
-        onChange={(event) => setChannel(event.currentTarget.value)}
+        {...form.getInputProps('channel')}
       />
       <TagsInput
         label="Types of records"
         description="None: all that are mapped to the channel."
         maxTags={100}
-        value={types}
-        onChange={setTypes}
+        {...form.getInputProps('types')}
       />
       <NativeSelect
         label="Begins with"
@@ -209,8 +191,7 @@ function NewSubscription({ onDone, onClose }: NewProps): ReactNode {
           { value: 'now', label: 'the next event' },
           { value: '0', label: 'the first event of the channel' },
         ]}
-        value={from}
-        onChange={(event) => setFrom(event.currentTarget.value === '0' ? '0' : 'now')}
+        {...form.getInputProps('from')}
       />
     </FormDialog>
   );

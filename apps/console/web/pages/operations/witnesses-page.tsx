@@ -3,15 +3,15 @@ import { Anchor, Code, Group, List, Paper, Stack, Text } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { api, listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable, PlainTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
-import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { cosigned, describePolicy } from './cosigned.ts';
 import { OfLedger } from './of-ledger.tsx';
 import { formatNumber } from '../../shell/formats.ts';
@@ -28,10 +28,7 @@ interface SurfaceProps {
 }
 
 function Witnesses({ surface, picker }: SurfaceProps & { readonly picker: ReactNode }): ReactNode {
-  const read = useQuery({
-    queryKey: ['ledger', surface, 'witnesses'],
-    queryFn: ({ signal }) => dataOf(ledgerBy(surface).GET('/admin/v1/ledger/witnesses', { signal })),
-  });
+  const read = api.useQuery('get', `${ledgerOf(surface)}/witnesses`);
   const policies = read.data?.policies;
   return (
     <Page
@@ -106,15 +103,7 @@ interface ChannelsProps extends SurfaceProps {
 const Channels = ({ surface, policies }: ChannelsProps): ReactNode => (
   <CursorTable
     label="Cosigned checkpoints"
-    queryKey={['ledger', surface, 'cosigned']}
-    load={(cursor, signal) =>
-      dataOf(
-        ledgerBy(surface).GET('/admin/v1/ledger/channels', {
-          params: { query: { limit: CHANNELS_SHOWN, ...(cursor && { cursor }) } },
-          signal,
-        }),
-      )
-    }
+    page={listed(`${ledgerOf(surface)}/channels`, { query: { limit: CHANNELS_SHOWN } })}
     rowKey={({ channel }) => channel}
     columns={[
       {
@@ -146,19 +135,21 @@ interface CosignedProps extends SurfaceProps {
 }
 
 function CosignedBy({ surface, channel, policy }: CosignedProps): ReactNode {
+  const logs = api.useQuery(
+    'get',
+    `${ledgerOf(surface)}/channels/{channel}/logs`,
+    { params: { path: { channel } } },
+    { enabled: policy !== undefined },
+  );
+  const note = logs.data?.logs.at(-1)?.published ?? null;
   const found = useQuery({
-    queryKey: ['ledger', surface, 'cosigned', channel, policy],
-    enabled: policy !== undefined,
-    queryFn: async ({ signal }) => {
-      const { logs } = await dataOf(
-        ledgerBy(surface).GET('/admin/v1/ledger/channels/{channel}/logs', { params: { path: { channel } }, signal }),
-      );
-      const note = logs.at(-1)?.published ?? undefined;
-      return note === undefined ? null : cosigned(policy ?? '', note);
-    },
+    queryKey: ['cosigned', policy, note],
+    enabled: logs.isSuccess,
+    queryFn: () => (note === null ? null : cosigned(policy ?? '', note)),
   });
   if (policy === undefined) return 'No policy here';
-  if (found.isError) return <StateBadge tone="bad">{asProblem(found.error).message}</StateBadge>;
+  const failed = [logs, found].find(({ isError }) => isError);
+  if (failed !== undefined) return <StateBadge tone="bad">{asProblem(failed.error).message}</StateBadge>;
   if (found.data === undefined) return 'Checking …';
   if (found.data === null) return 'Nothing is published yet';
   const { size, isQuorum, witnesses } = found.data;

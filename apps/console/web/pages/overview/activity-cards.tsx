@@ -1,15 +1,13 @@
 import type { ReactNode } from 'react';
 import { Anchor, Paper, SimpleGrid, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber, formatWeekdayHour } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { localTime } from '../../shell/local-time.ts';
 import { useMayAdmin, useMine } from '../../shell/mine.ts';
 import { Section } from '../../shell/page.tsx';
-import { caseAdmin, ingestAdmin } from '../../shell/surfaces.ts';
 import { Bars, Columns } from '../home/bars.tsx';
 import { isReason, titleOf } from '../networks/refusal-words.ts';
 
@@ -41,11 +39,7 @@ const refusedFor = (reason: string, from: string): { readonly to?: string } =>
   isReason(reason) ? { to: `/events/refused?${new URLSearchParams({ reason, from: localTime(from) })}` } : {};
 
 function Writes(): ReactNode {
-  const found = useQuery({
-    queryKey: ['activity', 'ingest-gateway'],
-    queryFn: () => dataOf(ingestAdmin.GET('/admin/v1/activity')),
-    refetchInterval: REFRESH_MS,
-  });
+  const found = api.useQuery('get', '/admin/ingest-gateway/admin/v1/activity', {}, { refetchInterval: REFRESH_MS });
   if (found.data === undefined)
     return (
       <Section title="Writes and refused deliveries">
@@ -105,11 +99,12 @@ function Writes(): ReactNode {
 
 /** Decisions of the gate by hour, and by venue. */
 export function Decisions(): ReactNode {
-  const found = useQuery({
-    queryKey: ['activity', 'case-gate'],
-    queryFn: () => dataOf(caseAdmin.GET('/admin/v1/activity', { params: { query: { environment: 'live' } } })),
-    refetchInterval: REFRESH_MS,
-  });
+  const found = api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/activity',
+    { params: { query: { environment: 'live' } } },
+    { refetchInterval: REFRESH_MS },
+  );
   if (found.data === undefined)
     return (
       <Section title="Decisions of the gate">

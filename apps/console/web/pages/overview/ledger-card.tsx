@@ -1,12 +1,11 @@
 import type { ReactNode } from 'react';
 import { Anchor, Paper, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
-import { ledgerBy, type LedgerSurface } from '../ledger/ledger-source.ts';
+import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { SignedState } from '../ledger/signed-state.tsx';
 
 /** Maximum number of channels shown here; the explorer has all. */
@@ -33,12 +32,12 @@ export function LedgerCard({ surfaces }: { surfaces: readonly LedgerSurface[] })
 }
 
 function Channels({ surface }: { surface: LedgerSurface }): ReactNode {
-  const channels = useQuery({
-    queryKey: ['ledger', surface, 'channels', 'overview'],
-    queryFn: ({ signal }) =>
-      dataOf(ledgerBy(surface).GET('/admin/v1/ledger/channels', { params: { query: { limit: SHOWN } }, signal })),
-    refetchInterval: REFRESH_MS,
-  });
+  const channels = api.useQuery(
+    'get',
+    `${ledgerOf(surface)}/channels`,
+    { params: { query: { limit: SHOWN } } },
+    { refetchInterval: REFRESH_MS },
+  );
   if (channels.data === undefined) {
     if (channels.isError) return <ListError error={channels.error} onRetry={() => void channels.refetch()} />;
     return (

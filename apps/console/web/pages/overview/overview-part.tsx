@@ -1,36 +1,20 @@
 import type { ReactNode } from 'react';
 import { Anchor, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
+import type { Schemas } from '@sealgate/client';
 import { Link } from 'react-router';
-import { getJson } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { useMine } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
-import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
 import { stateInWords } from './state-words.ts';
-import { WaitingCard, type WaitingAt } from './waiting-card.tsx';
+import { WaitingCard } from './waiting-card.tsx';
 
-interface SurfaceState {
-  readonly id: SurfaceId;
-  /** null if the surface was unreachable. */
-  readonly ready: boolean | null;
-  readonly checks: Readonly<Record<string, unknown>>;
-  readonly requestsPerSecond?: number;
-  readonly errorsPerSecond?: number;
-  readonly p95Seconds?: number;
-  readonly gauges?: Readonly<Record<string, number>>;
-}
-
-interface Overview {
-  readonly surfaces: readonly SurfaceState[];
-  readonly waiting: readonly WaitingAt[];
-  readonly alerts?: readonly { readonly service: SurfaceId; readonly name: string; readonly severity: string }[];
-}
+type SurfaceState = Schemas['consoleServer']['SurfaceState'];
 
 const REFRESH_MS = 15_000;
 
@@ -50,12 +34,7 @@ export function OverviewPart(): ReactNode {
   );
 }
 
-const useOverview = () =>
-  useQuery({
-    queryKey: ['overview'],
-    queryFn: ({ signal }) => getJson<Overview>('/overview', { signal }),
-    refetchInterval: REFRESH_MS,
-  });
+const useOverview = () => api.useQuery('get', '/overview', {}, { refetchInterval: REFRESH_MS });
 
 function Surfaces({ states }: { readonly states: ReturnType<typeof useOverview> }): ReactNode {
   if (states.data === undefined) {
@@ -115,7 +94,11 @@ function SurfaceCard({ surface }: { surface: SurfaceState }): ReactNode {
 }
 
 /** The firing alerts of Prometheus. */
-const Alerts = ({ alerts }: { readonly alerts: NonNullable<Overview['alerts']> }): ReactNode => (
+const Alerts = ({
+  alerts,
+}: {
+  readonly alerts: NonNullable<Schemas['consoleServer']['Overview']['alerts']>;
+}): ReactNode => (
   <Group gap="xs" component="section" aria-label="Alerts">
     {alerts.length === 0 && <StateBadge tone="good">No alert fires</StateBadge>}
     {alerts.map(({ service, name, severity }) => (

@@ -1,8 +1,8 @@
 import type { Schemas } from '@sealgate/client';
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
-import { dataOf, consoleFetch } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
+import { consoleFetch } from '../../shell/console-fetch.ts';
 import { problemFrom, ProblemError } from '../../shell/problem.ts';
-import { ingestAdmin } from '../../shell/surfaces.ts';
 import type { LedgerSurface } from '../ledger/ledger-source.ts';
 import { checkFiles, type Checked } from '../verify/check-files.ts';
 import { noPins, type Pins } from '../verify/pins.ts';
@@ -84,11 +84,15 @@ function besideContent(proof: Uint8Array, record: Uint8Array): Uint8Array {
 
 /** What an event, or the delivery that it is of, wrote: its first record. */
 export async function eventProof(eventId: string, signal: AbortSignal): Promise<Proven> {
-  const event = await dataOf(ingestAdmin.GET('/admin/v1/events/{eventId}', { params: { path: { eventId } }, signal }));
-  const [first] = event.records;
+  const { data } = await server.GET('/admin/ingest-gateway/admin/v1/events/{eventId}', {
+    params: { path: { eventId } },
+    signal,
+  });
+  const { records } = data!;
+  const [first] = records;
   if (first === undefined) throw noProof('Nothing was written, so there is nothing to prove.');
   const proven = await recordProof('ingest-gateway', first, signal);
-  const count = event.records.length;
+  const count = records.length;
   return count === 1
     ? proven
     : { ...proven, note: `This is the first of ${count} records: the page of the event has all.` };

@@ -14,31 +14,31 @@ export interface Provable {
 const fetching = () => import('./fetch-proof.ts');
 
 export const provableRecord = (surface: LedgerSurface, place: RecordPlace): Provable => ({
-  queryKey: ['ledger', surface, 'proof', place.channel, place.id, place.erased],
+  queryKey: ['proof', `/admin/${surface}/admin/v1/ledger`, place.channel, place.id, place.erased],
   name: place.id.slice(0, 60),
   prove: async (signal) => (await fetching()).recordProof(surface, place, signal),
 });
 
 export const provableEvent = (eventId: string): Provable => ({
-  queryKey: ['events', eventId, 'proof'],
+  queryKey: ['proof', '/admin/ingest-gateway/admin/v1/events', eventId],
   name: eventId.slice(0, 60),
   prove: async (signal) => (await fetching()).eventProof(eventId, signal),
 });
 
 export const provableEvidence = (orgId: string, id: string): Provable => ({
-  queryKey: ['risks', orgId, 'proof', id],
+  queryKey: ['proof', '/api/risk-partner/api/evidence', orgId, id],
   name: id.slice(0, 60),
   prove: async (signal) => (await fetching()).evidenceProof(orgId, id, signal),
 });
 
 export const provableDecision = (decisionId: string): Provable => ({
-  queryKey: ['cases', 'proof', 'decision', decisionId],
+  queryKey: ['proof', '/admin/case-gate/admin/v1/decisions', decisionId],
   name: decisionId.slice(0, 60),
   prove: async (signal) => (await fetching()).decisionProof(decisionId, signal),
 });
 
 export const provableCase = (sealed: SealedCase): Provable => ({
-  queryKey: ['cases', 'proof', sealed.packPath, sealed.sealHash],
+  queryKey: ['proof', sealed.packPath, sealed.sealHash],
   name: sealed.caseId.slice(0, 60),
   prove: async (signal) => (await fetching()).caseProof(sealed, signal),
 });

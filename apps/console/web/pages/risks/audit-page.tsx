@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react';
+import { listed } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
-import { problemFrom } from '../../shell/problem.ts';
 import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { Actor } from '../actor.tsx';
@@ -13,10 +13,9 @@ import { actionInWords, kindInWords } from '../operations/audit-words.ts';
 import { ChangedRecord, changeInWords } from './audited-change.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { PersonPicker } from './record-picker.tsx';
-import { exportOf, foundIn, type RiskClient } from './risk-api.ts';
+import { exportOf } from './risk-api.ts';
 
 const FILTERS = ['actorId', 'action', 'resource', 'resourceId', 'from', 'to'] as const;
-type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
 const TYPED = [{ name: 'resourceId', label: 'Which (id)' }] as const;
 
@@ -29,17 +28,9 @@ const ACTIONS = KINDS_CHANGED.flatMap((kind) => VERBS.map((verb) => `${kind}.${v
 }));
 const RESOURCES = KINDS_CHANGED.map((value) => ({ value, label: kindInWords(value) }));
 
-async function auditPage(client: RiskClient, filters: Filters, cursor: string | undefined) {
-  const { data, error, response } = await client.GET('/api/audit', {
-    params: { query: { limit: 50, ...filters, ...(cursor !== undefined && { cursor }) } },
-  });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
-  return foundIn(data, response);
-}
-
 /** The audit events, newest first. */
 export function AuditPage(): ReactNode {
-  const { id: orgId, client, may } = useOrganization();
+  const { id: orgId, inOrg, may } = useOrganization();
   const nameOf = usePersonName();
   const [chosen, choose] = useUrlFilters(FILTERS);
   const namesOf = (id: string): Names => (nameOf(id) === id ? {} : { [id]: nameOf(id) });
@@ -69,9 +60,8 @@ export function AuditPage(): ReactNode {
       </FilterBar>
       <CursorTable
         label="Audit"
-        queryKey={['risks', orgId, 'audit', chosen]}
         tools={{ exports: may('audit:read') ? exportOf(orgId, 'audit', chosen) : undefined }}
-        load={(cursor) => auditPage(client, chosen, cursor)}
+        page={listed('/api/risk-partner/api/audit', { ...inOrg, query: chosen })}
         rowKey={({ id }) => id}
         columns={[
           { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },

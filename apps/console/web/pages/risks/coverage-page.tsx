@@ -2,8 +2,8 @@ import { useMemo, type ReactNode } from 'react';
 import { Anchor, Group, List, Paper, Select, SimpleGrid, Stack, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
+import { api, server } from '../../shell/api.ts';
 import { compareTexts } from '../../shell/formats.ts';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
@@ -12,7 +12,7 @@ import { FilterBox } from '../filter-bar.tsx';
 import { useOrganization } from './organization.tsx';
 import { valuesOf } from './record-schemas.ts';
 import { Status } from './record-values.tsx';
-import { type RiskClient, type RiskSchemas } from './risk-api.ts';
+import type { InOrganization, RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
@@ -26,11 +26,11 @@ type Framework = RiskSchemas['FrameworkWithRequirements'];
 
 /** The coverage of a framework's requirements, and the gaps. */
 export function CoveragePage(): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const [chosen, choose] = useUrlFilters(['framework', 'state', 'requirement']);
-  const frameworks = useQuery({
-    queryKey: ['risks', orgId, 'frameworks'],
-    queryFn: () => dataOf(client.GET('/api/v1/frameworks', { params: { query: { limit: 200 } } })),
+  const frameworks = api.useQuery('get', '/api/risk-partner/api/v1/frameworks', {
+    ...inOrg,
+    params: { query: { limit: 200 } },
   });
   const items = frameworks.data?.items ?? [];
   const framework = items.find(({ id }) => id === chosen.framework) ?? items[0];
@@ -77,14 +77,15 @@ export function CoveragePage(): ReactNode {
   );
 }
 
-async function coverageOf(client: RiskClient, framework: string): Promise<Coverage[]> {
+/** All pages. */
+async function coverageOf(inOrg: InOrganization, framework: string, signal: AbortSignal): Promise<Coverage[]> {
   const rows: Coverage[] = [];
   let cursor: string | undefined;
   do {
     const query = { framework, limit: 200, ...(cursor !== undefined && { cursor }) };
-    const page = await dataOf(client.GET('/api/v1/coverage', { params: { query } }));
-    rows.push(...page.items);
-    cursor = page.pagination.nextCursor ?? undefined;
+    const { data } = await server.GET('/api/risk-partner/api/v1/coverage', { ...inOrg, params: { query }, signal });
+    rows.push(...data!.items);
+    cursor = data!.pagination.nextCursor ?? undefined;
   } while (cursor !== undefined && rows.length < REQUIREMENTS_MAX);
   return rows;
 }
@@ -96,14 +97,14 @@ interface MatrixProps {
 }
 
 function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const coverage = useQuery({
-    queryKey: ['risks', orgId, 'coverage', frameworkId],
-    queryFn: () => coverageOf(client, frameworkId),
+    queryKey: ['get', '/api/risk-partner/api/v1/coverage', inOrg, frameworkId],
+    queryFn: ({ signal }) => coverageOf(inOrg, frameworkId, signal),
   });
-  const framework = useQuery({
-    queryKey: ['risks', orgId, 'framework', frameworkId],
-    queryFn: () => dataOf(client.GET('/api/frameworks/{id}', { params: { path: { id: frameworkId } } })),
+  const framework = api.useQuery('get', '/api/risk-partner/api/frameworks/{id}', {
+    ...inOrg,
+    params: { path: { id: frameworkId } },
   });
   const ordered = useMemo(() => inOrder(coverage.data ?? [], framework.data), [coverage.data, framework.data]);
   if (coverage.isError) return <ListError error={coverage.error} onRetry={() => void coverage.refetch()} />;

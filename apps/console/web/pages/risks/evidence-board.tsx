@@ -1,15 +1,16 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useInfiniteQuery, useQuery } from '@tanstack/react-query';
+import { useInfiniteQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
+import type { PageAt } from '../../shell/cursor-table.tsx';
 import { ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-rules.ts';
 import { useCountedIntro, useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
-import { listRecords } from './risk-api.ts';
+import { recordPages } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
@@ -20,12 +21,12 @@ const MORE = '20';
 
 /** Evidence by state, and who has to act; states without an action are collapsed. */
 export function EvidenceBoard(): ReactNode {
-  const { id: orgId, client, may, to } = useOrganization();
+  const { inOrg, may, to } = useOrganization();
   const intro = useCountedIntro('Each column says who has to act. Open a card to act.');
   const [isWhole, setWhole] = useState(false);
-  const board = useQuery({
-    queryKey: ['risks', orgId, 'evidence', 'board'],
-    queryFn: () => dataOf(client.GET('/api/evidence-board', { params: { query: { cards: CARDS } } })),
+  const board = api.useQuery('get', '/api/risk-partner/api/evidence-board', {
+    ...inOrg,
+    params: { query: { cards: CARDS } },
   });
   const columnOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state);
   const shown = BOARD.filter(({ acts }) => isWhole || acts !== 'Nobody');
@@ -87,15 +88,16 @@ function BoardColumn({
   /** Undefined of a state in which nobody has to act. */
   readonly first: readonly Evidence[] | undefined;
 }): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const [isAsked, setAsked] = useState(false);
   // In the order of the first.
   const sort = ['expiring', 'expired'].includes(state) ? 'validUntil' : 'createdAt';
+  const pages = recordPages(inOrg, 'evidence', { state, sort, limit: MORE });
   const found = useInfiniteQuery({
-    queryKey: ['risks', orgId, 'evidence', 'column', state],
-    queryFn: ({ pageParam }) => listRecords(client, 'evidence', { state, sort, limit: MORE, cursor: pageParam }),
-    initialPageParam: undefined as string | undefined,
-    getNextPageParam: ({ nextCursor }) => nextCursor ?? undefined,
+    queryKey: [...pages({}).queryKey, 'all'],
+    queryFn: ({ pageParam, signal }) => pages(pageParam).queryFn({ signal }),
+    initialPageParam: {},
+    getNextPageParam: ({ nextCursor }): PageAt | undefined => (nextCursor == null ? undefined : { cursor: nextCursor }),
     enabled: isAsked || (count > 0 && first === undefined),
   });
   const cards = found.data?.pages.flatMap(({ items }) => items) ?? first ?? [];

@@ -1,13 +1,15 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text, TextInput, Textarea } from '@mantine/core';
-import { useMutation, useQueryClient } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
 import { useNavigate } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api, useReload } from '../../shell/api.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-rules.ts';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
+import { RISKS } from './risk-api.ts';
 
 /** The state of evidence, who has to act, and the actions of this person. */
 export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): ReactNode {
@@ -52,46 +54,47 @@ interface StepProps {
   readonly onClose: () => void;
 }
 
-interface Typed {
-  readonly reason: string;
-  readonly sha256: string;
-}
-
 /** Makes the transition; a new version of approved evidence is a new record, which is opened. */
-function useStep({ evidence, step, onClose }: StepProps) {
-  const { client, to } = useOrganization();
+function useStep({ evidence, onClose }: StepProps) {
+  const { to } = useOrganization();
   const navigate = useNavigate();
-  const queries = useQueryClient();
-  return useMutation({
-    mutationFn: ({ reason, sha256 }: Typed) =>
-      dataOf(
-        client.POST('/api/evidence/{id}/transitions', {
-          params: { path: { id: evidence.id } },
-          body: { to: step.to, ...(reason !== '' && { reason }), ...(sha256 !== '' && { sha256 }) },
-        }),
-      ),
+  const reload = useReload();
+  return api.useMutation('post', '/api/risk-partner/api/evidence/{id}/transitions', {
     onSuccess: async ({ id }) => {
-      await queries.invalidateQueries({ queryKey: ['risks'] });
+      await reload(RISKS);
       onClose();
       if (id !== evidence.id) await navigate(to(`evidence/${encodeURIComponent(id)}`));
     },
   });
 }
 
+const isFingerprint = (digits: string): boolean => /^[0-9a-f]{64}$/.test(digits);
+
 function StepDialog(props: StepProps): ReactNode {
   const { evidence, step, onClose } = props;
-  const [reason, setReason] = useState('');
-  const [sha256, setSha256] = useState('');
+  const { inOrg } = useOrganization();
   const move = useStep(props);
   const needsHash = step.asks === 'fingerprint' && evidence.kind !== 'link';
-  const isReady = (step.asks !== 'reason' || reason.trim() !== '') && (!needsHash || /^[0-9a-f]{64}$/.test(sha256));
+  const form = useForm({
+    initialValues: { reason: '', sha256: '' },
+    validate: {
+      reason: (reason) => (step.asks === 'reason' ? filled(reason) : null),
+      sha256: (digits) => (needsHash && !isFingerprint(digits) ? 'These are not 64 hexadecimal digits.' : null),
+    },
+  });
+  const send = ({ reason, sha256 }: typeof form.values): void =>
+    move.mutate({
+      ...inOrg,
+      params: { path: { id: evidence.id } },
+      body: { to: step.to, ...(reason.trim() !== '' && { reason: reason.trim() }), ...(sha256 !== '' && { sha256 }) },
+    });
   return (
     <FormDialog
       title={step.label}
       action={step.label}
+      form={form}
       doing={move}
-      onSubmit={() => move.mutate({ reason: reason.trim(), sha256 })}
-      isReady={isReady}
+      onSubmit={send}
       {...(step.to === 'revoked' && { tone: 'danger' })}
       onClose={onClose}
     >
@@ -100,14 +103,14 @@ function StepDialog(props: StepProps): ReactNode {
       </Text>
       {step.asks === 'fingerprint' ? (
         <>
-          <FingerprintOfFile onFound={(found) => setSha256(found)} />
+          <FingerprintOfFile onFound={(found) => form.setFieldValue('sha256', found)} />
           <TextInput
             label="SHA-256 of the content"
             description="64 hexadecimal digits."
             required={needsHash}
-            value={sha256}
             maxLength={64}
-            onChange={(event) => setSha256(event.currentTarget.value.trim().toLowerCase())}
+            {...form.getInputProps('sha256')}
+            onChange={(event) => form.setFieldValue('sha256', event.currentTarget.value.trim().toLowerCase())}
           />
         </>
       ) : (
@@ -117,8 +120,7 @@ function StepDialog(props: StepProps): ReactNode {
           maxLength={2000}
           autosize
           minRows={2}
-          value={reason}
-          onChange={(event) => setReason(event.currentTarget.value)}
+          {...form.getInputProps('reason')}
         />
       )}
     </FormDialog>

@@ -2,13 +2,13 @@ import type { ReactNode } from 'react';
 import { Anchor, Button, Group, List, Paper, SegmentedControl, SimpleGrid, Text, UnstyledButton } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { ListEmpty, ListError, ListLoading, Unread } from '../../shell/list-states.tsx';
 import { Page, Section } from '../../shell/page.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useCountedIntro, useOrganization } from './organization.tsx';
 import { Score, Status } from './record-values.tsx';
-import { sift, type RiskSchemas } from './risk-api.ts';
+import { recordPages, sift, type RiskSchemas } from './risk-api.ts';
 import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
 
@@ -28,13 +28,10 @@ const MAX_SEARCHED = 2000;
 
 /** Counts risks by likelihood and impact; a cell lists its risks. */
 export function HeatMapPage(): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const [chosen, choose] = useUrlFilters(['of', 'cell']);
   const of = RATED.find(({ value }) => value === chosen.of) ?? RATED[1]!;
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'heat-map'],
-    queryFn: () => dataOf(client.GET('/api/heat-map')),
-  });
+  const found = api.useQuery('get', '/api/risk-partner/api/heat-map', { ...inOrg });
   const [, likelihood, impact] = CELL_FORM.exec(chosen.cell ?? '') ?? [];
   const intro = useCountedIntro('Open risks by likelihood and impact: without closed and archived ones.');
   return (
@@ -170,11 +167,13 @@ function CellRisks({
   readonly likelihood: number;
   readonly impact: number;
 }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
+  const { inOrg, to } = useOrganization();
+  const pages = recordPages(inOrg, 'risks', { limit: 200 });
   const found = useQuery({
-    queryKey: ['risks', orgId, 'heat-map', of, likelihood, impact],
-    queryFn: () =>
-      sift(client, 'risks', {
+    queryKey: [...pages({}).queryKey, of, likelihood, impact],
+    queryFn: ({ signal }) =>
+      sift<'risks'>(pages, {
+        signal,
         most: MAX_SEARCHED,
         fits: (risk) =>
           risk[of]?.likelihood === likelihood &&

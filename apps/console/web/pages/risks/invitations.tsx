@@ -1,33 +1,24 @@
 import { useState, type ReactNode } from 'react';
 import { Text } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { listed, server, useReload } from '../../shell/api.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
-import { problemFrom } from '../../shell/problem.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { PEOPLE_REFUSALS } from './person-dialog.tsx';
-import { foundIn, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { RISKS, type RiskSchemas } from './risk-api.ts';
 import { inWords } from './words.ts';
 
 type Invitation = RiskSchemas['Invitation'];
 
-async function invitationsPage(client: RiskClient, cursor: string | undefined) {
-  const query = { limit: 50, ...(cursor !== undefined && { cursor }) };
-  const { data, error, response } = await client.GET('/api/people/invitations', { params: { query } });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
-  return foundIn(data, response);
-}
-
 /** Invitations that nobody has accepted yet. */
 export function Invitations(): ReactNode {
-  const { id: orgId, client, may } = useOrganization();
-  const queries = useQueryClient();
+  const { inOrg, may } = useOrganization();
+  const reload = useReload();
   const nameOf = usePersonName();
   const [asked, setAsked] = useState<Invitation>();
   return (
@@ -35,8 +26,7 @@ export function Invitations(): ReactNode {
       <CursorTable
         label="Invitations that wait"
         cursorName="invited"
-        queryKey={['risks', orgId, 'invitations']}
-        load={(cursor) => invitationsPage(client, cursor)}
+        page={listed('/api/risk-partner/api/people/invitations', inOrg)}
         rowKey={({ id }) => id}
         columns={[
           { title: 'Address', cell: ({ email }) => <strong className="wrap">{email}</strong> },
@@ -66,10 +56,15 @@ export function Invitations(): ReactNode {
           action="Withdraw"
           tone="danger"
           explain={PEOPLE_REFUSALS}
-          run={() => dataOf(client.DELETE('/api/people/invitations/{id}', { params: { path: { id: asked.id } } }))}
+          run={() =>
+            server.DELETE('/api/risk-partner/api/people/invitations/{id}', {
+              ...inOrg,
+              params: { path: { id: asked.id } },
+            })
+          }
           onDone={() => {
             setAsked(undefined);
-            void queries.invalidateQueries({ queryKey: ['risks'] });
+            void reload(RISKS);
           }}
           onClose={() => setAsked(undefined)}
         >

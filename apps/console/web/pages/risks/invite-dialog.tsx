@@ -1,16 +1,18 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
+import { useForm } from '@mantine/form';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { useOrganization } from './organization.tsx';
 import { PEOPLE_REFUSALS, RightsFields, type Rights } from './person-dialog.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
-const NOBODY: Rights = {
+const NOBODY: Rights & { readonly email: string } = {
+  email: '',
   roles: [],
   scope: { unrestricted: false, canReadSensitive: false, departments: [] },
 };
@@ -22,22 +24,19 @@ interface InviteProps {
 
 /** Invites by e-mail address, then shows the link to pass on: no mail is sent. */
 export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
-  const { client } = useOrganization();
-  const [email, setEmail] = useState('');
-  const [rights, setRights] = useState(NOBODY);
-  const invite = useMutation({
-    mutationFn: () => dataOf(client.POST('/api/people/invitations', { body: { email: email.trim(), ...rights } })),
-    onSuccess: onMade,
-  });
-  if (invite.data !== undefined) return <LinkShown email={email.trim()} made={invite.data} onClose={onClose} />;
+  const { inOrg } = useOrganization();
+  const invite = api.useMutation('post', '/api/risk-partner/api/people/invitations', { onSuccess: onMade });
+  const form = useForm({ initialValues: NOBODY, validate: { email: filled } });
+  if (invite.data !== undefined)
+    return <LinkShown email={form.values.email.trim()} made={invite.data} onClose={onClose} />;
   return (
     <FormDialog
       title="Invite somebody"
       action="Invite"
+      form={form}
       doing={invite}
       explain={PEOPLE_REFUSALS}
-      onSubmit={() => invite.mutate()}
-      isReady={email.trim() !== ''}
+      onSubmit={({ email, ...rights }) => invite.mutate({ ...inOrg, body: { email: email.trim(), ...rights } })}
       onClose={onClose}
     >
       <TextInput
@@ -46,11 +45,10 @@ export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
         type="email"
         required
         maxLength={254}
-        value={email}
         data-autofocus
-        onChange={(event) => setEmail(event.currentTarget.value)}
+        {...form.getInputProps('email')}
       />
-      <RightsFields rights={rights} onChange={(change) => setRights({ ...rights, ...change })} />
+      <RightsFields roles={form.values.roles} scope={form.values.scope} propsOf={form.getInputProps} />
     </FormDialog>
   );
 }

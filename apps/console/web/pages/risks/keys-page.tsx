@@ -1,10 +1,11 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { TextInput } from '@mantine/core';
-import { useMutation } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { useForm } from '@mantine/form';
+import { api, listed, server } from '../../shell/api.ts';
 import { Page } from '../../shell/page.tsx';
 import { usePublicUrl } from '../../shell/session.ts';
 import { FormDialog } from '../form-dialog.tsx';
+import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
 import { useRotationTerms } from '../rotation-terms.tsx';
 import { useOrganization } from './organization.tsx';
@@ -14,18 +15,17 @@ type Key = RiskSchemas['Key'];
 
 /** The person's own keys: mint, rotate, revoke. */
 export function KeysPage(): ReactNode {
-  const { id: orgId, client, may } = useOrganization();
+  const { inOrg, may } = useOrganization();
   const address = usePublicUrl('risk-partner', 'https://YOUR-RISK-PARTNER');
   const { button, panel } = useKeysPanel<Key, RiskSchemas['MintedKey']>({
     label: 'My keys',
-    queryKey: ['risks', orgId, 'keys'],
-    load: async () => ({ items: await dataOf(client.GET('/api/api-keys')) }),
+    page: listed('/api/risk-partner/api/api-keys', inOrg),
     may: { mint: may('apiKey:create'), revoke: may('apiKey:delete') },
     mintTitle: 'New key',
     emptyText: 'Make one for a program that acts for you.',
     dialog: (props) => <MintDialog {...props} />,
     curlOf: ({ rawKey }) => `curl -sS '${address}/api/risks?limit=5' -H 'Authorization: Bearer ${rawKey}'`,
-    revoke: ({ id }) => dataOf(client.DELETE('/api/api-keys/{id}', { params: { path: { id } } })),
+    revoke: ({ id }) => server.DELETE('/api/risk-partner/api/api-keys/{id}', { ...inOrg, params: { path: { id } } }),
     revokedText: 'Whatever uses it is refused from the next request on.',
   });
   return (
@@ -41,28 +41,26 @@ export function KeysPage(): ReactNode {
 
 function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, RiskSchemas['MintedKey']>): ReactNode {
   const rotation = useRotationTerms(isLeaked);
-  const { client } = useOrganization();
-  const [label, setLabel] = useState(replaced?.label ?? '');
-  const mint = useMutation({
-    mutationFn: () =>
-      dataOf(
-        client.POST('/api/api-keys', {
-          body: {
-            label,
-            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
-          },
-        }),
-      ),
-    onSuccess: onMinted,
-  });
+  const { inOrg } = useOrganization();
+  const mint = api.useMutation('post', '/api/risk-partner/api/api-keys', { onSuccess: onMinted });
+  const form = useForm({ initialValues: { label: replaced?.label ?? '' }, validate: { label: filled } });
   return (
     <FormDialog
       title={replaced === undefined ? 'New key' : 'Rotate the key'}
       action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
       {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      form={form}
+      isReady={rotation.isReady}
       doing={mint}
-      onSubmit={() => mint.mutate()}
-      isReady={label.trim() !== ''}
+      onSubmit={({ label }) =>
+        mint.mutate({
+          ...inOrg,
+          body: {
+            label,
+            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
+          },
+        })
+      }
       onClose={onClose}
     >
       <TextInput
@@ -70,9 +68,8 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Ri
         description="What uses the key."
         required
         maxLength={100}
-        value={label}
-        onChange={(event) => setLabel(event.currentTarget.value)}
         data-autofocus
+        {...form.getInputProps('label')}
       />
       {replaced !== undefined && rotation.fields}
     </FormDialog>

@@ -11,7 +11,7 @@ import { useOrganization } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import { titleOf } from './record-names.tsx';
 import { Score, Status } from './record-values.tsx';
-import { listRecords, type Views } from './risk-api.ts';
+import { recordPages, type Views } from './risk-api.ts';
 
 /** What names a control: the evidence that it works, the risks that it is against, and the assets that it protects. */
 export function OfControl({ id }: { readonly id: string }): ReactNode {
@@ -62,17 +62,14 @@ interface NamingProps<K extends 'evidence' | 'risks' | 'assets'> {
   readonly empty: string;
 }
 
-const SHOWN = '10';
+const SHOWN = 10;
 
 /** The records of a kind that name a control, those first that changed last. */
 function Naming<K extends 'evidence' | 'risks' | 'assets'>(props: NamingProps<K>): ReactNode {
   const { kind, control, title, list, column, empty } = props;
-  const { id: orgId, client, to } = useOrganization();
+  const { inOrg, to } = useOrganization();
   const { one, page } = KINDS[kind];
-  const found = useQuery({
-    queryKey: ['risks', orgId, kind, 'of', control],
-    queryFn: () => listRecords(client, kind, { controlId: control, sort: '-updatedAt', limit: SHOWN }),
-  });
+  const found = useQuery(recordPages(inOrg, kind, { controlId: control, sort: '-updatedAt', limit: SHOWN })({}));
   const { items = [], total = items.length } = found.data ?? {};
   return (
     <Section title={title}>

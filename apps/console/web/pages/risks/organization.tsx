@@ -2,24 +2,25 @@ import { createContext, useContext, useMemo, type ReactNode } from 'react';
 import { Button, Select, Stack } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Navigate, useLocation, useNavigate, useParams } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { useMine, type MemberRights } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
-import { riskClient, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { inOrganization, type InOrganization, type RiskSchemas } from './risk-api.ts';
 import { rowsSeen } from './rows-seen.ts';
 
 type Me = MemberRights & {
   readonly orgId: string;
-  readonly organizations: readonly RiskSchemas['NamedOrganization'][];
+  readonly organizations: RiskSchemas['DashboardListOrganizationsResult'];
 };
 
 interface Organization {
   readonly id: string;
   readonly me: Me;
-  readonly client: RiskClient;
+  /** For each call of the risk partner. */
+  readonly inOrg: InOrganization;
   /** Whether to offer an action with this permission (`risk:update`); the service enforces it. */
   readonly may: (permission: string) => boolean;
   /** The URL of a page of this organisation. */
@@ -36,8 +37,7 @@ export function useOrganization(): Organization {
 }
 
 const organizationsQuery = {
-  queryKey: ['risks', 'organizations'],
-  queryFn: () => dataOf(riskClient(undefined).GET('/api/organizations')),
+  ...api.queryOptions('get', '/api/risk-partner/api/organizations', {}),
   staleTime: 60_000,
 };
 
@@ -54,16 +54,22 @@ export function InOrganization({ children }: { readonly children: ReactNode }): 
 export function OfOrganization({ org, children }: { readonly org: string; readonly children: ReactNode }): ReactNode {
   const { mine } = useMine();
   const known = mine?.person?.organizations;
-  const all = useQuery({ ...organizationsQuery, ...(known !== undefined && { initialData: [...known] }) });
+  const all = useQuery({
+    ...organizationsQuery,
+    ...(known !== undefined && { initialData: known as RiskSchemas['DashboardListOrganizationsResult'] }),
+  });
   const isTheirs = all.data?.some(({ id }) => id === org) ?? false;
   // Of an organisation that invited them `whoami` accepts the invitation.
   const member = all.data?.find(({ id }) => id === org)?.member ?? undefined;
-  const whoami = useQuery({
-    queryKey: ['risks', 'whoami', org],
-    queryFn: () => dataOf(riskClient(org).GET('/api/whoami')),
-    staleTime: 60_000,
-    enabled: isTheirs && member === undefined,
-  });
+  const whoami = api.useQuery(
+    'get',
+    '/api/risk-partner/api/whoami',
+    { ...inOrganization(org) },
+    {
+      staleTime: 60_000,
+      enabled: isTheirs && member === undefined,
+    },
+  );
   const rights = member ?? whoami.data;
   const organizations = all.data;
   const chosen = useMemo((): Organization | undefined => {
@@ -73,7 +79,7 @@ export function OfOrganization({ org, children }: { readonly org: string; readon
     return {
       id: me.orgId,
       me,
-      client: riskClient(me.orgId),
+      inOrg: inOrganization(me.orgId),
       may: (permission) => permissions.has(permission),
       to: (page) => `/risks/${encodeURIComponent(me.orgId)}/${page}`,
     };
@@ -146,14 +152,13 @@ const NAMED_PEOPLE = 200;
 
 /** The name of a member if this person may list people, else the id. */
 export function usePersonName(): (id: string) => string {
-  const { id: orgId, me, may, client } = useOrganization();
-  const people = useQuery({
-    queryKey: ['risks', orgId, 'names'],
-    queryFn: () => dataOf(client.GET('/api/people', { params: { query: { limit: NAMED_PEOPLE } } })),
-    enabled: may('member:read'),
-    staleTime: 300_000,
-    retry: false,
-  });
+  const { me, may, inOrg } = useOrganization();
+  const people = api.useQuery(
+    'get',
+    '/api/risk-partner/api/people',
+    { ...inOrg, params: { query: { limit: NAMED_PEOPLE } } },
+    { enabled: may('member:read'), staleTime: 300_000, retry: false },
+  );
   const names = useMemo(() => new Map(people.data?.map(({ id, name }) => [id, name])), [people.data]);
   return (id) => (id === me.personId ? `${names.get(id) ?? id} (you)` : (names.get(id) ?? id));
 }

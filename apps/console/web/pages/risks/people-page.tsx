@@ -1,16 +1,13 @@
 import { useState, type ReactNode } from 'react';
 import { Badge, Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
-import { useQueryClient } from '@tanstack/react-query';
 import { useNavigate } from 'react-router';
+import { listed, server, useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable, type Column, type ListPage } from '../../shell/cursor-table.tsx';
+import { CursorTable, type Column } from '../../shell/cursor-table.tsx';
 import { ListEmpty } from '../../shell/list-states.tsx';
-import type { Asked } from '../../shell/list-tools.tsx';
 import type { MemberRights } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
-import { problemFrom } from '../../shell/problem.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { RowMenu } from '../row-menu.tsx';
@@ -18,18 +15,18 @@ import { Invitations } from './invitations.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { useOrganization } from './organization.tsx';
 import { PEOPLE_REFUSALS, PersonDialog } from './person-dialog.tsx';
-import { exportOf, foundIn, type Person, type RiskClient, type RiskSchemas } from './risk-api.ts';
+import { exportOf, RISKS, type Person } from './risk-api.ts';
 import { inWords } from './words.ts';
 
 type Open = { readonly what: 'invite' } | { readonly what: 'change' | 'remove'; readonly person: Person };
 
 /** The members of the organisation, their roles and scope, and invitations of further ones. */
 export function PeoplePage(): ReactNode {
-  const { client, may } = useOrganization();
-  const queries = useQueryClient();
+  const { inOrg, may } = useOrganization();
   const [open, setOpen] = useState<Open>();
   const close = () => setOpen(undefined);
-  const reload = () => void queries.invalidateQueries({ queryKey: ['risks'] });
+  const again = useReload();
+  const reload = () => void again(RISKS);
   const done = () => {
     close();
     reload();
@@ -53,7 +50,9 @@ export function PeoplePage(): ReactNode {
           explain={PEOPLE_REFUSALS}
           onDone={done}
           onClose={close}
-          run={() => dataOf(client.DELETE('/api/people/{id}', { params: { path: { id: open.person.id } } }))}
+          run={() =>
+            server.DELETE('/api/risk-partner/api/people/{id}', { ...inOrg, params: { path: { id: open.person.id } } })
+          }
         >
           <Text size="sm" className="wrap">
             {quoted(open.person.name)} is refused from the next request on, by sign-in and by key. Invitations that they
@@ -66,17 +65,16 @@ export function PeoplePage(): ReactNode {
 }
 
 function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): ReactNode {
-  const { id: orgId, client, may } = useOrganization();
+  const { id: orgId, inOrg, may } = useOrganization();
   return (
     <CursorTable
       label="People"
-      queryKey={['risks', orgId, 'people']}
       tools={{
         searches: 'id or name',
         order: 'createdAt',
         exports: may('member:export') ? exportOf(orgId, 'people') : undefined,
       }}
-      load={(cursor, _signal, asked) => peoplePage(client, cursor, asked)}
+      page={listed('/api/risk-partner/api/people', inOrg)}
       rowKey={({ id }) => id}
       columns={[
         { title: 'Name', sort: 'name', cell: (person) => <Name {...person} /> },
@@ -140,16 +138,6 @@ function Actions({ person, onOpen }: { readonly person: Person; readonly onOpen:
       ]}
     />
   );
-}
-
-/** `sort` is one of the heads above, or is refused by the service. */
-type Ordered = Pick<Asked, 'q'> & { readonly sort?: RiskSchemas['PeopleSort'] };
-
-async function peoplePage(client: RiskClient, cursor: string | undefined, asked: Asked): Promise<ListPage<Person>> {
-  const query = { limit: 50, ...(asked as Ordered), ...(cursor !== undefined && { cursor }) };
-  const { data, error, response } = await client.GET('/api/people', { params: { query } });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
-  return foundIn(data, response);
 }
 
 const scopeInWords = ({ unrestricted, departments, canReadSensitive }: MemberRights['scope']): string =>

@@ -1,7 +1,8 @@
 import { useState, type ReactNode } from 'react';
 import { Checkbox, TagsInput, Text } from '@mantine/core';
+import { useForm, type UseFormReturnType } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { server } from '../../shell/api.ts';
 import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { useOrganization } from './organization.tsx';
@@ -30,16 +31,17 @@ interface PersonDialogProps {
 
 /** Sends only what was changed: a person may be allowed one and not the other. */
 function useSaved({ person, onDone }: PersonDialogProps) {
-  const { client } = useOrganization();
+  const { inOrg } = useOrganization();
   const [kept, setKept] = useState<Rights>(person);
   return useMutation({
     async mutationFn({ roles, scope }: Rights) {
       const params = { path: { id: person.id } };
       if (!isSame(roles, kept.roles)) {
-        await dataOf(client.PUT('/api/people/{id}/roles', { params, body: { roles } }));
+        await server.PUT('/api/risk-partner/api/people/{id}/roles', { ...inOrg, params, body: { roles } });
         setKept((before) => ({ ...before, roles }));
       }
-      if (!isSame(scope, kept.scope)) await dataOf(client.PUT('/api/people/{id}/scope', { params, body: scope }));
+      if (!isSame(scope, kept.scope))
+        await server.PUT('/api/risk-partner/api/people/{id}/scope', { ...inOrg, params, body: scope });
     },
     onSuccess: onDone,
   });
@@ -50,65 +52,55 @@ const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) ==
 /** Changes roles and scope of a member. */
 export function PersonDialog(props: PersonDialogProps): ReactNode {
   const { person, onClose } = props;
-  const [rights, setRights] = useState<Rights>({ roles: person.roles, scope: person.scope });
   const save = useSaved(props);
+  const form = useForm<Rights>({ initialValues: { roles: person.roles, scope: person.scope } });
   return (
     <FormDialog
       title={person.name}
       action="Save"
+      form={form}
       doing={save}
       explain={PEOPLE_REFUSALS}
-      onSubmit={() => save.mutate(rights)}
+      onSubmit={(rights) => save.mutate(rights)}
       onClose={onClose}
     >
-      <RightsFields rights={rights} onChange={(change) => setRights({ ...rights, ...change })} />
+      <RightsFields roles={form.values.roles} scope={form.values.scope} propsOf={form.getInputProps} />
     </FormDialog>
   );
 }
 
 const ROLES = valuesOf('Role').map((value) => ({ value, label: inWords(value) }));
 
-export function RightsFields({
-  rights: { roles, scope },
-  onChange,
-}: {
-  readonly rights: Rights;
-  readonly onChange: (change: Partial<Rights>) => void;
-}): ReactNode {
+interface RightsProps extends Rights {
+  /** The props of the input at a path of the form. */
+  readonly propsOf: UseFormReturnType<Rights>['getInputProps'];
+}
+
+export function RightsFields({ roles, scope, propsOf }: RightsProps): ReactNode {
   const { decided, allRows, isSensitiveAsked } = rowsOfRoles(roles);
-  const change = (changes: Partial<Rights['scope']>) => onChange({ scope: { ...scope, ...changes } });
   return (
     <>
-      <ClosingMultiSelect
-        label="Roles"
-        searchable
-        data={ROLES}
-        value={[...roles]}
-        onChange={(value) => onChange({ roles: value as Person['roles'] })}
-      />
+      <ClosingMultiSelect label="Roles" searchable data={ROLES} {...propsOf('roles')} />
       {decided !== undefined && <Text size="sm">{decided}</Text>}
       {allRows !== undefined && (
         <Checkbox
           label="Sees all rows"
           description={allRows}
-          checked={scope.unrestricted}
-          onChange={(event) => change({ unrestricted: event.currentTarget.checked })}
+          {...propsOf('scope.unrestricted', { type: 'checkbox' })}
         />
       )}
       {allRows !== undefined && !scope.unrestricted && (
         <TagsInput
           label="Departments"
           description="Whose rows are seen besides their own."
-          value={scope.departments}
-          onChange={(departments) => change({ departments })}
+          {...propsOf('scope.departments')}
         />
       )}
       {isSensitiveAsked && (
         <Checkbox
           label="Sees sensitive rows"
           description="Of the rows that they see anyway, those marked as sensitive too. Their own they see in any case."
-          checked={scope.canReadSensitive}
-          onChange={(event) => change({ canReadSensitive: event.currentTarget.checked })}
+          {...propsOf('scope.canReadSensitive', { type: 'checkbox' })}
         />
       )}
     </>

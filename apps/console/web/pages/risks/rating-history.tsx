@@ -1,8 +1,7 @@
 import type { ReactNode } from 'react';
 import { Anchor, Group, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { Unread } from '../../shell/list-states.tsx';
 import { Section } from '../../shell/page.tsx';
@@ -18,11 +17,11 @@ const TITLE = 'Current rating over time';
 
 /** The changes of the current rating of a risk, newest first, down to the rating that it was made with. */
 export function RatingHistory({ risk }: { readonly risk: RiskSchemas['RiskView'] }): ReactNode {
-  const { id: orgId, client, may, to } = useOrganization();
+  const { inOrg, may, to } = useOrganization();
   const { id, createdAt, current } = risk;
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'risks', id, 'score-changes'],
-    queryFn: () => dataOf(client.GET('/api/risks/{id}/score-changes', { params: { path: { id } } })),
+  const found = api.useQuery('get', '/api/risk-partner/api/risks/{id}/score-changes', {
+    ...inOrg,
+    params: { path: { id } },
   });
   const changes = found.data ?? [];
   const first = { at: createdAt, version: 1, from: undefined, to: changes.at(-1)?.from ?? current };

@@ -1,8 +1,11 @@
 import { useState, type ReactNode } from 'react';
 import { Button, Group, Paper, Radio, Stack, Text, Title } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useMutation } from '@tanstack/react-query';
+import { api } from '../../shell/api.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
-import { asProblem, type ProblemError } from '../../shell/problem.ts';
+import { asProblem } from '../../shell/problem.ts';
+import { useFormFaults } from '../form-faults.ts';
 import { useOrganization } from './organization.tsx';
 import { bodyOf, differencesOf, draftOf, mergedOf, missingOf, type Difference } from './record-fields.ts';
 import { halvesOf, RecordFields } from './record-form.tsx';
@@ -10,32 +13,24 @@ import { fieldsOf, type Field } from './record-schemas.ts';
 import { Value } from './record-values.tsx';
 import {
   changeRecord,
-  createRecord,
+  collection,
   readRecord,
   type Draft,
   type Kind,
+  type RiskSchemas,
   type Versioned,
   type Views,
 } from './risk-api.ts';
 import classes from './risks.module.css';
 
-/** Faults of the service, by the form field that their pointer names. */
-const faultsOf = (problem: ProblemError | undefined): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    (problem?.problem.errors ?? []).map(({ pointer, detail }) => [(pointer ?? '').split('/')[1] ?? '', detail]),
-  );
-
-/** The input, and the faults that prevent sending it. */
-function useDraft(fields: readonly Field[], start: Draft) {
-  const [draft, setDraft] = useState(start);
-  const [faults, setFaults] = useState<Readonly<Record<string, string>>>({});
-  const check = (): boolean => {
-    const found = { ...missingOf(fields, draft), ...halvesOf(fields, draft) };
-    setFaults(found);
-    return Object.keys(found).length === 0;
-  };
-  const change = (name: string, value: unknown) => setDraft((before) => ({ ...before, [name]: value }));
-  return { draft, setDraft, faults, check, change };
+/** A form of these fields. */
+function useRecordForm(fields: readonly Field[], start: Draft, error: unknown) {
+  const form = useForm<Draft>({
+    initialValues: start,
+    validate: (draft) => ({ ...missingOf(fields, draft), ...halvesOf(fields, draft) }),
+  });
+  useFormFaults(form, error);
+  return form;
 }
 
 export function RecordCreator<K extends Kind>({
@@ -47,26 +42,20 @@ export function RecordCreator<K extends Kind>({
   readonly onDone: (record: Views[K]) => void;
   readonly onLeave: () => void;
 }): ReactNode {
-  const { client } = useOrganization();
+  const { inOrg } = useOrganization();
   const fields = fieldsOf(kind, 'new');
-  const { draft, faults, check, change } = useDraft(fields, draftOf(fields, {}));
-  const create = useMutation({
-    mutationFn: () => createRecord(client, kind, bodyOf(fields, draft, undefined)),
-    onSuccess: onDone,
+  // The five collections have the same routes; the kind gives the type.
+  const create = api.useMutation('post', collection(kind), {
+    onSuccess: (made) => onDone(made as unknown as Views[K]),
   });
-  const problem = create.error === null ? undefined : asProblem(create.error);
+  const form = useRecordForm(fields, draftOf(fields, {}), create.error);
+  const send = (draft: Draft): void =>
+    create.mutate({ ...inOrg, body: bodyOf(fields, draft, undefined) as unknown as RiskSchemas['NewRisk'] });
   return (
-    <Paper
-      component="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (check()) create.mutate();
-      }}
-    >
+    <Paper component="form" noValidate onSubmit={form.onSubmit(send)}>
       <Stack gap="md">
-        <RecordFields fields={fields} draft={draft} onChange={change} faults={{ ...faultsOf(problem), ...faults }} />
-        {problem !== undefined && <ProblemView error={problem} />}
+        <RecordFields fields={fields} form={form} />
+        {create.error !== null && <ProblemView error={create.error} />}
         <Group>
           <Button type="submit" loading={create.isPending}>
             Create
@@ -92,28 +81,30 @@ interface EditorProps<K extends Kind> {
  * choice was made, and is then sent against the newer version.
  */
 export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: EditorProps<K>): ReactNode {
-  const { client } = useOrganization();
+  const { inOrg } = useOrganization();
   const fields = fieldsOf(kind, 'change');
   const [base, setBase] = useState(opened);
   const [newer, setNewer] = useState<Versioned<K>>();
   const before = draftOf(fields, base.record);
-  const { draft, setDraft, faults, check, change } = useDraft(fields, before);
-  const changes = bodyOf(fields, draft, before);
   const id = opened.record.id;
   const save = useMutation({
-    mutationFn: () => changeRecord(client, kind, { id, etag: base.etag, changes }),
+    mutationFn: (changes: Draft) => changeRecord(inOrg, kind, { id, etag: base.etag, changes }),
     onSuccess: onDone,
     onError: (error) => {
       if (asProblem(error).status === 412) compare.mutate();
     },
   });
-  const compare = useMutation({ mutationFn: () => readRecord(client, kind, id), onSuccess: setNewer });
+  const compare = useMutation({ mutationFn: () => readRecord(inOrg, kind, id), onSuccess: setNewer });
+  const form = useRecordForm(fields, before, save.error);
+  const draft = form.values;
+  const changes = bodyOf(fields, draft, before);
   const problem = save.error === null ? undefined : asProblem(save.error);
   if (newer !== undefined) {
     const theirs = draftOf(fields, newer.record);
     const goOn = (merged: Draft) => {
       setBase(newer);
-      setDraft(merged);
+      form.resetDirty(theirs);
+      form.setValues(merged);
       setNewer(undefined);
       save.reset();
     };
@@ -125,16 +116,9 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
     );
   }
   return (
-    <Paper
-      component="form"
-      noValidate
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (check()) save.mutate();
-      }}
-    >
+    <Paper component="form" noValidate onSubmit={form.onSubmit(() => save.mutate(changes))}>
       <Stack gap="md">
-        <RecordFields fields={fields} draft={draft} onChange={change} faults={{ ...faultsOf(problem), ...faults }} />
+        <RecordFields fields={fields} form={form} />
         {problem !== undefined && (
           <ProblemView error={compare.error ?? problem}>
             {problem.status === 412 && (

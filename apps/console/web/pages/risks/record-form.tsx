@@ -11,6 +11,7 @@ import {
   TextInput,
   Textarea,
 } from '@mantine/core';
+import type { UseFormReturnType } from '@mantine/form';
 import { useOrganization } from './organization.tsx';
 import { KIND_OF_IDS } from './record-kinds.ts';
 import { PersonPicker, RecordsPicker } from './record-picker.tsx';
@@ -20,22 +21,19 @@ import { inWords, levelOf } from './words.ts';
 
 interface FormProps {
   readonly fields: readonly Field[];
-  readonly draft: Draft;
-  /** Faults by field name. */
-  readonly faults: Readonly<Record<string, string>>;
-  readonly onChange: (name: string, value: unknown) => void;
+  readonly form: UseFormReturnType<Draft>;
 }
 
-/** The fields of a record. Stateless, so the input survives errors. */
-export const RecordFields = ({ fields, draft, faults, onChange }: FormProps): ReactNode => (
+/** The fields of a record. */
+export const RecordFields = ({ fields, form }: FormProps): ReactNode => (
   <SimpleGrid cols={{ base: 1, sm: 2 }} spacing="md" verticalSpacing="md">
     {fields.map((field) => (
       <div key={field.name} style={WIDE.has(field.kind) ? { gridColumn: '1 / -1' } : undefined}>
         <FieldInput
           field={field}
-          value={draft[field.name]}
-          fault={faults[field.name]}
-          onChange={(value) => onChange(field.name, value)}
+          value={form.values[field.name]}
+          fault={form.errors[field.name]}
+          onChange={(value) => form.setFieldValue(field.name, value)}
         />
       </div>
     ))}
@@ -47,7 +45,7 @@ const WIDE: ReadonlySet<Field['kind']> = new Set(['text', 'ids', 'requirements',
 interface InputProps {
   readonly field: Field;
   readonly value: unknown;
-  readonly fault: string | undefined;
+  readonly fault: ReactNode;
   readonly onChange: (value: unknown) => void;
 }
 
@@ -185,7 +183,7 @@ interface TimeProps {
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
   readonly description?: string | undefined;
-  readonly error?: string | undefined;
+  readonly error?: ReactNode;
 }
 
 const TimeInput = ({ value, onChange, ...rest }: TimeProps): ReactNode => (

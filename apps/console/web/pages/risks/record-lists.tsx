@@ -11,7 +11,7 @@ import { KINDS } from './record-kinds.ts';
 import { RecordFilters, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
 import { Score, ScoreMove, Status } from './record-values.tsx';
-import { exportOf, listRecords, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
+import { exportOf, recordPages, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
 import { inWords } from './words.ts';
 
 /** What a search looks in. */
@@ -37,7 +37,7 @@ interface ListProps<K extends Kind> {
 
 /** A collection as a paginated table, with its filters in the URL. */
 function RecordList<K extends Kind>({ kind, title, intro, filters, columns, actions }: ListProps<K>): ReactNode {
-  const { id: orgId, client, may, to } = useOrganization();
+  const { id: orgId, inOrg, may, to } = useOrganization();
   const [chosen, choose] = useUrlFilters(filters.map(({ name }) => name));
   const { one, page, resource } = KINDS[kind];
   const isFiltered = Object.keys(chosen).length > 0;
@@ -61,13 +61,12 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
       <CursorTable
         label={title}
         isDense
-        queryKey={['risks', orgId, kind, 'list', chosen]}
         tools={{
           searches: SEARCHED[kind],
           order: 'createdAt',
           exports: may(`${resource}:export`) ? exportOf(orgId, kind, chosen) : undefined,
         }}
-        load={(cursor, _signal, asked) => listRecords(client, kind, { ...chosen, ...asked, cursor, limit: '50' })}
+        page={recordPages(inOrg, kind, chosen)}
         rowKey={({ id }) => id}
         columns={columns}
         empty={

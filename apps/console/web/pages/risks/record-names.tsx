@@ -1,20 +1,18 @@
 import type { ReactNode } from 'react';
 import { Anchor, Group, Text } from '@mantine/core';
-import { queryOptions, useQuery } from '@tanstack/react-query';
+import { useQuery } from '@tanstack/react-query';
 import { Link } from 'react-router';
 import { CopyButton } from '../../shell/code-text.tsx';
 import { useOrganization } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
-import { readRecord, type Kind, type RiskClient, type Views } from './risk-api.ts';
+import { recordQuery, type InOrganization, type Kind, type Views } from './risk-api.ts';
 
 /** A record that others name, kept while pages that name it are read. */
-export const recordQuery = (orgId: string, client: RiskClient, kind: Kind, id: string) =>
-  queryOptions({
-    queryKey: ['risks', orgId, kind, id],
-    queryFn: () => readRecord(client, kind, id),
-    staleTime: 60_000,
-    retry: false,
-  });
+export const namedQuery = (inOrg: InOrganization, kind: Kind, id: string) => ({
+  ...recordQuery(inOrg, kind, id),
+  staleTime: 60_000,
+  retry: false,
+});
 
 /** Reference and title, or name. */
 export function titleOf(record: Views[Kind]): string {
@@ -24,8 +22,8 @@ export function titleOf(record: Views[Kind]): string {
 
 /** A record by its title, linked, with its id behind a copy button; by its id where it cannot be read. */
 export function RecordName({ kind, id }: { readonly kind: Kind; readonly id: string }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
-  const { data } = useQuery(recordQuery(orgId, client, kind, id));
+  const { inOrg, to } = useOrganization();
+  const { data } = useQuery(namedQuery(inOrg, kind, id));
   const title = data === undefined ? id : titleOf(data.record);
   return (
     <Group gap={4} wrap="nowrap" component="span" display="inline-flex" maw="100%">

@@ -2,6 +2,7 @@ import { useState, type ReactNode } from 'react';
 import { Alert, Button, Paper, Text } from '@mantine/core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
 import { useNavigate, useParams } from 'react-router';
+import { useReload } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
@@ -18,13 +19,21 @@ import { RecordCreator, RecordEditor } from './record-editor.tsx';
 import { KINDS } from './record-kinds.ts';
 import { membersOf } from './record-schemas.ts';
 import { Value } from './record-values.tsx';
-import { readRecord, removeRecord, type Draft, type Kind, type RiskSchemas, type Versioned } from './risk-api.ts';
+import {
+  recordQuery,
+  removeRecord,
+  RISKS,
+  type Draft,
+  type Kind,
+  type RiskSchemas,
+  type Versioned,
+} from './risk-api.ts';
 import classes from './risks.module.css';
 
 export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
   const { to } = useOrganization();
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const reload = useReload();
   const { one, list, page } = KINDS[kind];
   return (
     <Page title={`New ${one}`} above={[{ title: list, to: to(page) }]}>
@@ -32,7 +41,7 @@ export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
         kind={kind}
         onLeave={() => void navigate(to(page))}
         onDone={({ id }) => {
-          void queries.invalidateQueries({ queryKey: ['risks'] });
+          void reload(RISKS);
           void navigate(to(`${page}/${encodeURIComponent(id)}`), { replace: true });
         }}
       />
@@ -42,12 +51,11 @@ export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
 
 /** One record: view, edit, delete. */
 export function RecordPage({ kind }: { readonly kind: Kind }): ReactNode {
-  const { id: orgId, client, to } = useOrganization();
+  const { inOrg, to } = useOrganization();
   const { id = '' } = useParams<{ id: string }>();
   const { list, page } = KINDS[kind];
-  const key = ['risks', orgId, kind, id];
-  const found = useQuery({ queryKey: key, queryFn: () => readRecord(client, kind, id) });
-  if (found.data !== undefined) return <Found key={id} kind={kind} found={found.data} queryKey={key} />;
+  const found = useQuery(recordQuery(inOrg, kind, id));
+  if (found.data !== undefined) return <Found key={id} kind={kind} found={found.data} />;
   return (
     <Page title={list} above={[{ title: list, to: to(page) }]}>
       {found.isError ? <ProblemView error={found.error} onRetry={() => void found.refetch()} /> : <ListLoading />}
@@ -58,12 +66,12 @@ export function RecordPage({ kind }: { readonly kind: Kind }): ReactNode {
 interface FoundProps {
   readonly kind: Kind;
   readonly found: Versioned<Kind>;
-  readonly queryKey: readonly unknown[];
 }
 
-function Found({ kind, found, queryKey }: FoundProps): ReactNode {
-  const { id: orgId, may, to } = useOrganization();
+function Found({ kind, found }: FoundProps): ReactNode {
+  const { id: orgId, inOrg, may, to } = useOrganization();
   const queries = useQueryClient();
+  const reload = useReload();
   const [opened, setOpened] = useState<Versioned<Kind>>();
   const { list, page, resource } = KINDS[kind];
   const record = found.record as unknown as Draft;
@@ -97,9 +105,9 @@ function Found({ kind, found, queryKey }: FoundProps): ReactNode {
           opened={opened}
           onLeave={() => setOpened(undefined)}
           onDone={(saved) => {
-            queries.setQueryData(queryKey, saved);
+            queries.setQueryData(recordQuery(inOrg, kind, saved.record.id).queryKey, saved);
             setOpened(undefined);
-            void queries.invalidateQueries({ queryKey: ['risks'] });
+            void reload(RISKS);
           }}
         />
       )}
@@ -153,9 +161,9 @@ function Removal({
   readonly found: Versioned<Kind>;
   readonly title: string;
 }): ReactNode {
-  const { client, to } = useOrganization();
+  const { inOrg, to } = useOrganization();
   const navigate = useNavigate();
-  const queries = useQueryClient();
+  const reload = useReload();
   const [asked, setAsked] = useState(false);
   const { one, page } = KINDS[kind];
   return (
@@ -169,10 +177,10 @@ function Removal({
           action="Delete"
           tone="danger"
           onClose={() => setAsked(false)}
-          run={() => removeRecord(client, kind, { id: found.record.id, etag: found.etag })}
+          run={() => removeRecord(inOrg, kind, { id: found.record.id, etag: found.etag })}
           onDone={() => {
             void navigate(to(page));
-            void queries.invalidateQueries({ queryKey: ['risks'] });
+            void reload(RISKS);
           }}
         >
           <Text size="sm" className="wrap">

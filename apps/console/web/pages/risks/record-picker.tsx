@@ -2,11 +2,11 @@ import { useState, type ReactNode } from 'react';
 import { Select, type ComboboxItem } from '@mantine/core';
 import { useDebouncedValue } from '@mantine/hooks';
 import { keepPreviousData, useQueries, useQuery } from '@tanstack/react-query';
-import { dataOf } from '../../shell/console-fetch.ts';
+import { api } from '../../shell/api.ts';
 import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
-import { recordQuery, titleOf } from './record-names.tsx';
-import { listRecords, type Kind } from './risk-api.ts';
+import { namedQuery, titleOf } from './record-names.tsx';
+import { recordPages, type Kind } from './risk-api.ts';
 
 const SEARCHED_AFTER_MS = 250;
 const SHOWN = 20;
@@ -30,7 +30,7 @@ interface InputProps {
   readonly label: string;
   readonly name?: string;
   readonly description?: string | undefined;
-  readonly error?: string | undefined;
+  readonly error?: ReactNode;
   readonly required?: boolean;
 }
 
@@ -54,9 +54,9 @@ function useRecordOptions(
   { typed, wasOpen }: { readonly typed: string; readonly wasOpen: boolean },
   ids: readonly string[],
 ): { readonly data: ComboboxItem[]; readonly nothingFoundMessage: string } {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const named = useQueries({
-    queries: ids.slice(0, MOST_NAMES).map((id) => recordQuery(orgId, client, kind, id)),
+    queries: ids.slice(0, MOST_NAMES).map((id) => namedQuery(inOrg, kind, id)),
   });
   const chosen = ids.map((id, at) => {
     const record = named[at]?.data?.record;
@@ -64,8 +64,7 @@ function useRecordOptions(
   });
   const q = isTitle(chosen, typed) ? '' : typed;
   const found = useQuery({
-    queryKey: ['risks', orgId, kind, 'picker', q],
-    queryFn: () => listRecords(client, kind, { q, limit: String(SHOWN) }),
+    ...recordPages(inOrg, kind, { q, limit: SHOWN })({}),
     enabled: wasOpen,
     placeholderData: keepPreviousData,
   });
@@ -140,18 +139,17 @@ export function PersonPicker({
   readonly width?: number;
   readonly placeholder?: string;
 }): ReactNode {
-  const { id: orgId, client } = useOrganization();
+  const { inOrg } = useOrganization();
   const nameOf = usePersonName();
   const { typed, wasOpen, onSearchChange, onDropdownOpen } = useWords();
   const chosen = value === undefined ? [] : [{ value, label: nameOf(value) }];
   const q = isTitle(chosen, typed) ? '' : typed;
-  const found = useQuery({
-    queryKey: ['risks', orgId, 'people', 'picker', q],
-    queryFn: () =>
-      dataOf(client.GET('/api/people', { params: { query: { limit: SHOWN, sort: 'name', ...(q !== '' && { q }) } } })),
-    enabled: wasOpen,
-    placeholderData: keepPreviousData,
-  });
+  const found = api.useQuery(
+    'get',
+    '/api/risk-partner/api/people',
+    { ...inOrg, params: { query: { limit: SHOWN, sort: 'name', ...(q !== '' && { q }) } } },
+    { enabled: wasOpen, placeholderData: keepPreviousData },
+  );
   const options = (found.data ?? []).map(({ id, name }) => ({ value: id, label: id === value ? nameOf(id) : name }));
   return (
     <Select

@@ -1,8 +1,8 @@
-import { riskPartner, type Schemas } from '@sealgate/client';
-import { consoleFetch, dataOf } from '../../shell/console-fetch.ts';
+import type { Schemas } from '@sealgate/client';
+import { queryOptions } from '@tanstack/react-query';
+import { listed, server } from '../../shell/api.ts';
+import type { PageAt, PageQuery } from '../../shell/cursor-table.tsx';
 import type { ExportOf } from '../../shell/export-menu.tsx';
-import { problemFrom } from '../../shell/problem.ts';
-import { totalOf, type Total } from '../../shell/total.ts';
 
 export type Person = RiskSchemas['Member'];
 
@@ -21,45 +21,26 @@ export type Kind = keyof Views;
 /** A record in a form: members by name. */
 export type Draft = Readonly<Record<string, unknown>>;
 
-export type RiskClient = ReturnType<typeof riskClient>;
-
-/** The client of the risk partner's public listener, in one organisation; undefined: the person's only one. */
-export const riskClient = (orgId: string | undefined) =>
-  riskPartner({
-    baseUrl: '/api/risk-partner',
-    fetch: consoleFetch,
-    retry: false,
-    ...(orgId !== undefined && { headers: { 'X-Organization': orgId } }),
-  });
-
-interface Found<Item> {
-  readonly items: readonly Item[];
-  readonly nextCursor: string | null;
-  readonly total: Total | undefined;
+/** Of which organisation a call of the risk partner is. */
+export interface InOrganization {
+  readonly headers: { readonly 'X-Organization': string };
 }
+
+export const inOrganization = (orgId: string): InOrganization => ({ headers: { 'X-Organization': orgId } });
+
+/** All routes of the risk partner: what is read of them is fetched again after a change. */
+export const RISKS = '/api/risk-partner/';
 
 /** The five collections have the same routes, so one path represents all; the caller gives the type. */
-const collection = (kind: Kind) => `/api/${kind}` as '/api/risks';
-const member = (kind: Kind) => `/api/${kind}/{id}` as '/api/risks/{id}';
+export const collection = (kind: Kind) => `/api/risk-partner/api/${kind}` as '/api/risk-partner/api/risks';
+const member = (kind: Kind) => `/api/risk-partner/api/${kind}/{id}` as '/api/risk-partner/api/risks/{id}';
 
-/** One page; undefined filters are omitted. Throws ProblemError. */
-export async function listRecords<K extends Kind>(
-  client: RiskClient,
+/** The pages of a collection; undefined filters are omitted. */
+export const recordPages = <K extends Kind>(
+  inOrg: InOrganization,
   kind: K,
-  query: Readonly<Record<string, string | undefined>>,
-): Promise<Found<Views[K]>> {
-  const set = Object.fromEntries(Object.entries(query).filter(([, value]) => value !== undefined && value !== ''));
-  const { data, error, response } = await client.GET(collection(kind), { params: { query: set } });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
-  return foundIn(data as unknown as Views[K][], response);
-}
-
-/** A page of a bare array: its next cursor and its total are in headers. */
-export const foundIn = <Item>(items: readonly Item[], response: Response): Found<Item> => ({
-  items,
-  nextCursor: cursorOf(response),
-  total: totalOf(response),
-});
+  query: Readonly<Record<string, string | number | undefined>>,
+) => listed(collection(kind), { ...inOrg, query }) as unknown as (at: PageAt) => PageQuery<Views[K]>;
 
 /** The export of a collection of an organisation. */
 export const exportOf = (
@@ -73,12 +54,6 @@ export const exportOf = (
   name: collection,
 });
 
-/** The cursor of `Link: <...?cursor=...>; rel="next"`. */
-function cursorOf(response: Response): string | null {
-  const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
-  return next === undefined ? null : new URL(next, 'http://console').searchParams.get('cursor');
-}
-
 /** A record, and its value for If-Match. */
 export interface Versioned<K extends Kind> {
   readonly record: Views[K];
@@ -90,53 +65,62 @@ const versioned = <K extends Kind>(data: unknown, response: Response): Versioned
   etag: response.headers.get('ETag') ?? '',
 });
 
-export async function readRecord<K extends Kind>(client: RiskClient, kind: K, id: string): Promise<Versioned<K>> {
-  const { data, error, response } = await client.GET(member(kind), { params: { path: { id } } });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
+/** Throws ProblemError, as all below. */
+export async function readRecord<K extends Kind>(
+  inOrg: InOrganization,
+  kind: K,
+  id: string,
+  signal?: AbortSignal,
+): Promise<Versioned<K>> {
+  const { data, response } = await server.GET(member(kind), {
+    ...inOrg,
+    params: { path: { id } },
+    ...(signal && { signal }),
+  });
   return versioned<K>(data, response);
 }
 
-export async function createRecord<K extends Kind>(client: RiskClient, kind: K, draft: Draft): Promise<Views[K]> {
-  const body = draft as unknown as RiskSchemas['NewRisk'];
-  return (await dataOf(client.POST(collection(kind), { body }))) as unknown as Views[K];
-}
+/** A record with its version, as it is cached. */
+export const recordQuery = <K extends Kind>(inOrg: InOrganization, kind: K, id: string) =>
+  queryOptions({
+    queryKey: ['get', member(kind), { ...inOrg, params: { path: { id } } }, 'version'],
+    queryFn: ({ signal }) => readRecord(inOrg, kind, id, signal),
+  });
 
-/** Sends the changes made to the version that was read. Throws ProblemError, 412 if there is a newer one. */
+/** Sends the changes made to the version that was read; 412 if there is a newer one. */
 export async function changeRecord<K extends Kind>(
-  client: RiskClient,
+  inOrg: InOrganization,
   kind: K,
   { id, etag, changes }: { readonly id: string; readonly etag: string; readonly changes: Draft },
 ): Promise<Versioned<K>> {
-  const { data, error, response } = await client.PATCH(member(kind), {
+  const { data, response } = await server.PATCH(member(kind), {
+    ...inOrg,
     params: { path: { id }, header: { 'If-Match': etag } },
     body: changes,
   });
-  if (data === undefined) throw problemFrom(response, error, Date.now());
   return versioned<K>(data, response);
 }
 
-export async function removeRecord(
-  client: RiskClient,
+export const removeRecord = (
+  inOrg: InOrganization,
   kind: Kind,
   { id, etag }: { readonly id: string; readonly etag: string },
-): Promise<void> {
-  await dataOf(client.DELETE(member(kind), { params: { path: { id }, header: { 'If-Match': etag } } }));
-}
+): Promise<unknown> =>
+  server.DELETE(member(kind), { ...inOrg, params: { path: { id }, header: { 'If-Match': etag } } });
 
-/** All matching rows of a list, reading at most `most` rows. */
+/** All matching rows of a collection, reading at most `most` rows. */
 export async function sift<K extends Kind>(
-  client: RiskClient,
-  kind: K,
-  { fits, most }: { readonly fits: (row: Views[K]) => boolean; readonly most: number },
+  pages: (at: PageAt) => PageQuery<Views[K]>,
+  { fits, most, signal }: { readonly fits: (row: Views[K]) => boolean; readonly most: number; signal: AbortSignal },
 ): Promise<{ readonly rows: readonly Views[K][]; readonly isWhole: boolean }> {
   const rows: Views[K][] = [];
-  let cursor: string | undefined;
+  let at: PageAt = {};
   for (let read = 0; read < most;) {
-    const page = await listRecords(client, kind, { limit: '200', cursor });
+    const page = await pages(at).queryFn({ signal });
     read += page.items.length;
     rows.push(...page.items.filter(fits));
-    if (page.nextCursor === null) return { rows, isWhole: true };
-    cursor = page.nextCursor;
+    if (page.nextCursor == null) return { rows, isWhole: true };
+    at = { cursor: page.nextCursor };
   }
   return { rows, isWhole: false };
 }
