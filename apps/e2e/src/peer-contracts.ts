@@ -6,7 +6,11 @@ import type { PeerSetup } from './harness/peer-setup.ts';
 
 /** Mappings of the third-party contract `basic`. */
 export const THIRD_PARTY = [
-  { ...VEHICLE, actions: { transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] } } },
+  {
+    ...VEHICLE,
+    actions: { transfer: { transaction: 'TransferAsset', arguments: ['{id}', '{data.owner}'] } },
+    history: { transaction: 'GetAssetHistory', arguments: ['{id}'] },
+  },
   {
     type: 'counter',
     chaincode: 'basic',
@@ -76,6 +80,23 @@ export function contractStories(stage: () => { readonly network: StandInPeer; re
     });
     const unknown = { ...query, filter: { color: 'blue' } };
     expectProblem(await stage().setup.ask('POST', '/api/assets/query', { body: unknown }), 'INVALID_REQUEST');
+  });
+
+  it('lists the changes of an asset, and says where no history is mapped', async () => {
+    const history = (id: string, type = '') => stage().setup.ask('GET', `/api/assets/${id}/history${type}`);
+    await push([car('h1')]);
+    const action = { body: { data: { owner: 'Ann' } }, headers: { 'Idempotency-Key': 'history' } };
+    await stage().setup.ask('POST', '/api/assets/h1/actions/transfer?type=vehicle', action);
+    for (const type of ['', '?type=vehicle']) {
+      expect((await history('h1', type)).body).toMatchObject({
+        id: 'h1',
+        history: [{ record: { Owner: 'Ann' } }, { record: { Owner: 'Tom' } }],
+      });
+    }
+    expect((await history('nobody')).body).toEqual({ id: 'nobody', history: [] });
+    const detail = 'For this type no history is mapped.';
+    expectProblem(await history('h1', '?type=pin'), 'UNKNOWN_CHAINCODE', { detail });
+    expectProblem(await history('h1', '?proof=true'), 'UNKNOWN_PARAMETER');
   });
 
   it('tries a mapping file on the network for an operator', async () => {

@@ -32,6 +32,7 @@ describe('Reading assets', () => {
     expect((await setup.ask('GET', `/api/assets/${a}?type=other.x`)).status).toBe(200);
     expectProblem(await setup.ask('GET', `/api/assets/${a}?type=asset`), 'NOT_FOUND');
     expectProblem(await setup.ask('GET', `/api/assets/${a}?type=nobodys`), 'UNKNOWN_CHAINCODE');
+    expectProblem(await setup.ask('GET', `/api/assets/${a}/history?type=asset`), 'UNKNOWN_CHAINCODE');
     const head = await setup.ask('HEAD', `/api/assets/${a}`);
     expect(head).toMatchObject({ status: 200, text: '' });
     expect(head.headers['content-length']).toBe(read.headers['content-length']);
