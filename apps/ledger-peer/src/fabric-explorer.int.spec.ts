@@ -93,10 +93,18 @@ describe('the blocks of Fabric on the admin listener', () => {
       ...{ creator: { mspId: 'Org1MSP', subject: 'O=Org1MSP, OU=client, CN=client' }, endorsers: ['Org1MSP'] },
       function: 'createMany',
       at: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
-      writes: [`i/${hex(id)}`, `r/${hex('ours.x')}/${hex(id)}`].map((key) => ({
-        ...{ chaincode: 'records', key, isDelete: false },
-      })),
+      writes: [
+        { chaincode: 'records', key: `i/${hex(id)}`, isDelete: false },
+        {
+          ...{ chaincode: 'records', key: `r/${hex('ours.x')}/${hex(id)}`, isDelete: false },
+          record: { id, type: 'ours.x' },
+        },
+      ],
     });
+    const kept = await written('kept.x');
+    const shared = (await ask(`transactions/${kept.transactionId}`)).body as { writes: object[] };
+    expect(shared).toMatchObject({ channel: 'acme.kept', chaincode: 'records' });
+    expect(shared.writes).toContainEqual(expect.objectContaining({ record: { id: kept.id, type: 'kept.x' } }));
     const secret = `secret-${id}`;
     const pinned = await suite.ledger.write(suite.target('pin'), [
       { ...asset(freshId(), 'pin'), transient: { pin: secret } },

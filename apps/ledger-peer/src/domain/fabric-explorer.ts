@@ -4,6 +4,7 @@ import { LedgerUnavailableError } from '@sealgate/ledger-port';
 import { Type, type Static } from '@sinclair/typebox';
 import type { Mappings } from './mapping.ts';
 import { asked } from './read-assets.ts';
+import { recordOfKey } from './record-key.ts';
 import { ChannelTransaction, type ReadTransactionPorts, TransactionCreator } from './read-transaction.ts';
 
 const Text = Type.String();
@@ -67,6 +68,18 @@ export const FabricBlockContent = named(
 );
 export type FabricBlockContent = Static<typeof FabricBlockContent>;
 
+const WrittenKey = named(
+  'WrittenKey',
+  Type.Object({
+    chaincode: Text,
+    key: Text,
+    isDelete: Type.Boolean(),
+    record: Type.Optional(
+      Type.Object({ id: Text, type: Text }, { description: 'The record of our contract that is written under it.' }),
+    ),
+  }),
+);
+
 /** A transaction with every key that it writes, whoever it belongs to. */
 export const FabricTransaction = named(
   'FabricTransaction',
@@ -74,7 +87,7 @@ export const FabricTransaction = named(
     Type.Omit(ChannelTransaction, ['keysWritten']),
     Type.Object({
       at: Time,
-      writes: Type.Array(Type.Object({ chaincode: Text, key: Text, isDelete: Type.Boolean() }), {
+      writes: Type.Array(WrittenKey, {
         description: 'Keys of the world state. Those of private collections are not in blocks.',
       }),
     }),
@@ -219,12 +232,23 @@ export async function findTransaction(
   { findTransaction: find, mappings }: FabricExplorerPorts,
   transactionId: string,
 ): Promise<FabricTransaction> {
+  let other: FabricTransaction | undefined;
   for (const channel of TRANSACTION_ID.test(transactionId) ? channelsOf(mappings) : []) {
     const found = await asked(find(channel, { transactionId, identity: undefined }));
     if (found === undefined) continue;
-    const { prefix: _prefix, at, writes, ...transaction } = found;
-    return { ...transaction, channel, at: at ?? null, writes: [...writes] };
+    const { prefix, at, writes: keys, ...transaction } = found;
+    const isOurs = (chaincode: string): boolean =>
+      mappings.of({ channel, chaincode }).some(({ target }) => target.shape.kind === 'records');
+    const writes = keys.map((write) => {
+      const record = isOurs(write.chaincode) ? recordOfKey(write.key, prefix) : undefined;
+      return record === undefined ? write : { ...write, record };
+    });
+    const shown = { ...transaction, channel, at: at ?? null, writes };
+    // Several channels may share one of Fabric: the records say whose it is.
+    if (prefix === '' || writes.some((write) => 'record' in write)) return shown;
+    other ??= shown;
   }
+  if (other !== undefined) return other;
   throw new AppError('NOT_FOUND', 'No mapped channel has such a transaction of a contract.');
 }
 
