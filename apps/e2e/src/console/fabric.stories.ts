@@ -60,6 +60,7 @@ export function fabricStories(stack: () => ConsoleStack): void {
         await page.getByText('Org1MSP · O=Org1MSP, OU=client, CN=client').waitFor();
         expect(await page.getByText(written.transactionId).first().textContent()).toBe(written.transactionId);
         expect(await page.getByRole('table', { name: 'Keys written' }).getByRole('row').count()).toBe(5);
+        await page.getByRole('cell', { name: 'crate-2 (asset)' }).waitFor();
         expect(await page.getByText('of the asset').count()).toBe(0);
         expect(await looksOf(page, stack(), 'fabric-transaction')).toEqual([]);
       });

@@ -80,6 +80,7 @@ function Shown({ transaction }: { transaction: Transaction }): ReactNode {
           rowKey={({ chaincode: of, key }) => `${of} ${key}`}
           columns={[
             { title: 'Contract', width: '12rem', cell: (write) => write.chaincode },
+            { title: 'Record', cell: ({ record }) => (record === undefined ? '' : `${record.id} (${record.type})`) },
             { title: 'Key', wraps: true, cell: ({ key }) => <CodeText value={key} label="the key" /> },
             {
               title: '',
