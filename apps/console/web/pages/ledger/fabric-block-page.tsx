@@ -1,16 +1,14 @@
 import type { ReactNode } from 'react';
 import { Anchor, Button, Group, Paper, SimpleGrid, Stack } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatBytes, formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { aboveFabric, Counts } from './fabric-channel-page.tsx';
 import { fabricPath } from './fabric-channels.tsx';
@@ -21,15 +19,8 @@ type Entry = Schemas['ledgerPeerAdmin']['FabricBlockEntry'];
 /** One block: how it is linked, and its transactions. */
 export function FabricBlockPage(): ReactNode {
   const { channel = '', number = '' } = useParams();
-  const read = useQuery({
-    queryKey: ['fabric', 'block', channel, number],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ledgerAdmin.GET('/admin/v1/fabric/channels/{channel}/blocks/{number}', {
-          params: { path: { channel, number } },
-          signal,
-        }),
-      ),
+  const read = api.useQuery('get', '/admin/ledger-peer/admin/v1/fabric/channels/{channel}/blocks/{number}', {
+    params: { path: { channel, number } },
   });
   return (
     <Page

@@ -2,14 +2,13 @@ import { useState, type FormEvent, type ReactNode } from 'react';
 import { Anchor, Button, Group, Stack, TextInput, Title } from '@mantine/core';
 import { Link, useNavigate, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { listed } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { CursorTable } from '../../shell/cursor-table.tsx';
 import { formatBytes, formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { fabricPath } from './fabric-channels.tsx';
 
@@ -30,15 +29,10 @@ export function FabricChannelPage(): ReactNode {
         </Group>
         <CursorTable
           label="Blocks"
-          queryKey={['fabric', 'blocks', channel]}
-          load={(cursor, signal) =>
-            dataOf(
-              ledgerAdmin.GET('/admin/v1/fabric/channels/{channel}/blocks', {
-                params: { path: { channel }, query: { limit: PAGE, ...(cursor && { cursor }) } },
-                signal,
-              }),
-            )
-          }
+          page={listed('/admin/ledger-peer/admin/v1/fabric/channels/{channel}/blocks', {
+            path: { channel },
+            limit: PAGE,
+          })}
           rowKey={({ number }) => String(number)}
           columns={[
             {

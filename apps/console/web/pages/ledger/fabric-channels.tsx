@@ -3,37 +3,25 @@ import { Anchor } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
 import { Link, useSearchParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
-import { dataOf } from '../../shell/console-fetch.ts';
-import { CursorTable, pageKey } from '../../shell/cursor-table.tsx';
+import { listed } from '../../shell/api.ts';
+import { CursorTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { LedgerChoice } from './channel-list.tsx';
 
 type FabricChannel = Schemas['ledgerPeerAdmin']['FabricChannel'];
 
-const queryKey = ['fabric', 'channels'];
-const load = (cursor: string | undefined, signal: AbortSignal) =>
-  dataOf(
-    ledgerAdmin.GET('/admin/v1/fabric/channels', {
-      params: { query: { limit: 50, ...(cursor && { cursor }) } },
-      signal,
-    }),
-  );
+const channelPages = listed('/admin/ledger-peer/admin/v1/fabric/channels');
 
 /** Whether the ledger of the ledger peer is on Fabric, and the explorer shows that one. */
 export function useShowsFabric(): boolean {
   const [search] = useSearchParams();
   const by = search.get('by');
   const isShown = useMayAdmin('ledger-peer', 'admin:read') && (by === null || by === 'ledger-peer');
-  const channels = useQuery({
-    queryKey: pageKey(queryKey),
-    queryFn: ({ signal }) => load(undefined, signal),
-    enabled: isShown,
-  });
+  const channels = useQuery({ ...channelPages({}), enabled: isShown });
   return isShown && (channels.data?.items.length ?? 0) > 0;
 }
 
@@ -49,8 +37,7 @@ export const FabricChannels = (): ReactNode => (
   >
     <CursorTable
       label="Channels"
-      queryKey={queryKey}
-      load={load}
+      page={channelPages}
       refetchMs={15_000}
       rowKey={({ channel }) => channel}
       columns={[

@@ -1,16 +1,14 @@
 import type { ReactNode } from 'react';
 import { Anchor, Paper, SimpleGrid, Stack, Text } from '@mantine/core';
-import { useQuery } from '@tanstack/react-query';
 import { Link, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
+import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
-import { dataOf } from '../../shell/console-fetch.ts';
 import { PlainTable } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Fact, Page, Section } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
-import { ledgerAdmin } from '../../shell/surfaces.ts';
 import { Time } from '../../shell/time.tsx';
 import { CodeBadge } from './fabric-block-page.tsx';
 import { aboveFabric } from './fabric-channel-page.tsx';
@@ -21,15 +19,8 @@ type Transaction = Schemas['ledgerPeerAdmin']['FabricTransaction'];
 /** One transaction: who made and endorsed it, what became of it, and what it wrote. */
 export function FabricTransactionPage(): ReactNode {
   const { transactionId = '' } = useParams();
-  const read = useQuery({
-    queryKey: ['fabric', 'transaction', transactionId],
-    queryFn: ({ signal }) =>
-      dataOf(
-        ledgerAdmin.GET('/admin/v1/fabric/transactions/{transactionId}', {
-          params: { path: { transactionId } },
-          signal,
-        }),
-      ),
+  const read = api.useQuery('get', '/admin/ledger-peer/admin/v1/fabric/transactions/{transactionId}', {
+    params: { path: { transactionId } },
   });
   const { data } = read;
   const above =
