@@ -7,7 +7,12 @@ import type { JsonValue } from '@sealgate/json';
 import { noteVerifier } from '@sealgate/merkle';
 import { checkEnvelope } from './check-envelope.ts';
 import { runCli } from './cli.ts';
-import { checkpoint, jwks, left, log, proof, sealed } from './testing/sample-envelope.ts';
+import { readTrustFile } from './fabric/trust-file.ts';
+import { checkProofsByPeers } from './fabric-checks.ts';
+import { trustFile } from './testing/fabric-members.ts';
+import { checkpoint, jwks, left, log, proof, provedByPeers, sealed } from './testing/sample-envelope.ts';
+
+type Members = { readonly [member: string]: JsonValue };
 
 const verifier = noteVerifier(log.verifierKey);
 const failed = (report: ReturnType<typeof checkEnvelope>) =>
@@ -75,6 +80,37 @@ describe('proofs in an envelope', () => {
   ])('fail with a replaced %s', (_what, changed, steps) => expect(failed(check(changed))).toEqual(steps));
 });
 
+describe('proofs of Fabric in an envelope', () => {
+  const check = async (item: Members, isTrusted = true) => {
+    const { envelope, jws } = sealed([item]);
+    const trust = await readTrustFile('trust.json', JSON.parse(JSON.stringify(trustFile())));
+    const byPeers = isTrusted ? await checkProofsByPeers({ name: 'proofs.json', envelope }, trust) : undefined;
+    return checkEnvelope({ name: 'proofs.json', envelope, signature: { jws, jwks }, verifier, byPeers });
+  };
+
+  it('are verified by what peers signed', async () => {
+    const report = await check(provedByPeers());
+    expect(failed(report)).toEqual([]);
+    expect(report.conclusion).toContain('Peers signed for its 1 proof(s) of Fabric.');
+  });
+
+  it('are skipped with a note without the trust file', async () => {
+    const report = await check(provedByPeers(), false);
+    expect(report.verified).toBe(true);
+    expect(report.notes.join()).toContain('were not checked: give the trust file of the channel with --trust');
+  });
+
+  it.each<[string, Members, string[]]>([
+    ['the fingerprint', { sha256: 'cd'.repeat(32) }, ['content']],
+    ['the evidence', { subjectId: 'evd_2' }, ['content']],
+    ['the record', { ledgerRecordId: 'rec_2' }, ['item']],
+    ['the channel', { channel: 'acme.other' }, ['item']],
+    ['the time', { sealedAt: '2026-01-01T00:00:00.000Z' }, ['item']],
+  ])('fail with a replaced %s', async (_what, changed, steps) => {
+    expect(failed(await check({ ...provedByPeers(), ...changed }))).toEqual(steps);
+  });
+});
+
 describe('on the command line', () => {
   let folder: string;
   beforeAll(() => {
@@ -85,6 +121,10 @@ describe('on the command line', () => {
     writeFileSync(join(folder, 'page.jws'), `${jws}\n`);
     writeFileSync(join(folder, 'keys.json'), JSON.stringify(jwks));
     writeFileSync(join(folder, 'other.json'), '{"items":[]}');
+    const byPeers = sealed([provedByPeers()]);
+    writeFileSync(join(folder, 'peers.json'), byPeers.text);
+    writeFileSync(join(folder, 'peers.jws'), byPeers.jws);
+    writeFileSync(join(folder, 'trust.json'), JSON.stringify(trustFile()));
   });
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
 
@@ -115,5 +155,13 @@ describe('on the command line', () => {
     expect((await run('envelope', 'page.json', '--jwks', 'keys.json')).code).toBe(2);
     expect((await run('envelope', 'other.json')).code).toBe(2);
     expect((await run('envelope', 'missing.json')).code).toBe(2);
+  });
+
+  it('checks proofs of Fabric with the trust file', async () => {
+    const signed = ['envelope', 'peers.json', '--signature', 'peers.jws', '--jwks', 'keys.json'];
+    const { code, said } = await run(...signed, '--trust', 'trust.json');
+    expect(said).toContain('Peers signed for its 1 proof(s) of Fabric.');
+    expect(code).toBe(0);
+    expect((await run(...signed, '--trust', 'keys.json')).code).toBe(2);
   });
 });

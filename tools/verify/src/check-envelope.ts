@@ -4,6 +4,7 @@ import { sha256 } from '@sealgate/json';
 import type { Bytes, JsonValue } from '@sealgate/json';
 import { verifyInclusion } from '@sealgate/merkle';
 import type { NoteVerifier } from '@sealgate/merkle';
+import { isFabricProof } from './fabric/proof-file.ts';
 import { startReport } from './report.ts';
 import type { Report, Reporter } from './report.ts';
 import { hashBytes, isObject, numberAt, stringAt, stringsAt } from './shape.ts';
@@ -18,6 +19,8 @@ interface EnvelopeInput {
   readonly signature?: { readonly jws: string; readonly jwks: Jwks } | undefined;
   /** The pinned key of the log of the proofs; without it they are not checked. */
   readonly verifier?: NoteVerifier | undefined;
+  /** Of `checkProofsByPeers`; without it proofs of Fabric are not checked. */
+  readonly byPeers?: readonly Report[] | undefined;
 }
 
 /** The envelope in a parsed file; undefined if it is something else. */
@@ -29,7 +32,7 @@ export function envelopeIn(value: JsonValue): PartnerEnvelope | undefined {
  * Checks that a partner envelope has its hash, that a pinned key signed those bytes, and that each proof in it leads
  * from its leaf to a checkpoint signed by the pinned key of the log.
  */
-export function checkEnvelope({ name, envelope, signature, verifier }: EnvelopeInput): Report {
+export function checkEnvelope({ name, envelope, signature, verifier, byPeers }: EnvelopeInput): Report {
   const report = startReport();
   const bytes = hashedBytesOf(envelope);
   const hash = envelope['evidence_hash'];
@@ -41,11 +44,12 @@ export function checkEnvelope({ name, envelope, signature, verifier }: EnvelopeI
     found: sha256(bytes).toString('hex'),
   });
   checkSignature(report, { name, bytes, signature, isUnchanged });
-  const proofs = proofsIn(name, envelope);
+  const proofs = itemsIn(name, envelope).filter(isInLog);
   if (proofs.length > 0 && verifier === undefined)
     report.note('It holds proofs, which were not checked: pin the key of the log with --key.');
   else if (verifier !== undefined) for (const proof of proofs) checkProof(report, proof, verifier);
-  const proved = proofs.length > 0 && verifier !== undefined ? ` Its ${proofs.length} proof(s) lead into the log.` : '';
+  const inLog = proofs.length > 0 && verifier !== undefined ? ` Its ${proofs.length} proof(s) lead into the log.` : '';
+  const proved = inLog + includeSigned(report, { name, envelope, byPeers });
   const { conclusion, ...rest } = report.finish(
     `${name} holds what the owner of the pinned key signed for ${String(envelope['orgId'])}, as it was at ${String(envelope['generatedAt'])}.${proved}`,
   );
@@ -53,6 +57,21 @@ export function checkEnvelope({ name, envelope, signature, verifier }: EnvelopeI
     ...rest,
     conclusion: signature === undefined && isUnchanged ? `Unchanged since hashed. ${conclusion}` : conclusion,
   };
+}
+
+/** The proofs that peers signed; returns what is proved by them. */
+function includeSigned(
+  report: Reporter,
+  { name, envelope, byPeers }: Pick<EnvelopeInput, 'name' | 'envelope' | 'byPeers'>,
+): string {
+  const signed = itemsIn(name, envelope).filter(({ object }) => isFabricProof(object));
+  if (signed.length === 0) return '';
+  if (byPeers === undefined) {
+    report.note('It holds proofs of Fabric, which were not checked: give the trust file of the channel with --trust.');
+    return '';
+  }
+  for (const each of byPeers) report.include(each);
+  return ` Peers signed for its ${signed.length} proof(s) of Fabric.`;
 }
 
 function checkSignature(
@@ -76,16 +95,16 @@ function checkSignature(
   return report.failed('signed', { detail: verdict.problem, where: name, expected });
 }
 
-/** Items with their state in the log. */
-function proofsIn(name: string, envelope: PartnerEnvelope): Place[] {
-  const { item, items } = envelope;
+/** The items of an envelope. */
+export function itemsIn(name: string, { item, items }: PartnerEnvelope): Place[] {
   const places = Array.isArray(items)
     ? items.map((value, index) => ({ where: `${name}#/items/${index}`, value }))
     : [{ where: `${name}#/item`, value: item }];
-  return places.flatMap(({ where, value }) =>
-    isObject(value) && Object.hasOwn(value, 'inclusionPath') ? [{ where, object: value }] : [],
-  );
+  return places.flatMap(({ where, value }) => (isObject(value) ? [{ where, object: value }] : []));
 }
+
+/** With its state in the log. */
+const isInLog = ({ object }: Place): boolean => Object.hasOwn(object, 'inclusionPath') && !isFabricProof(object);
 
 function checkProof(report: Reporter, proof: Place, verifier: NoteVerifier): void {
   const { where } = proof;

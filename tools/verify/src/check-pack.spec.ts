@@ -4,9 +4,13 @@ import type { JsonValue } from '@sealgate/json';
 import { noteVerifier } from '@sealgate/merkle';
 import { runCli } from './cli.ts';
 import { checkPack } from './check-pack.ts';
+import { readTrustFile } from './fabric/trust-file.ts';
+import { checkSealsByPeers } from './fabric-checks.ts';
 import { readPackFile } from './pack-file.ts';
+import type { Report } from './report.ts';
+import { northPeer, trustFile } from './testing/fabric-members.ts';
 import { directoryOf } from './testing/sample-log.ts';
-import { edited, jwks, logKey, packOf, parts, timeline, type Members } from './testing/sample-pack.ts';
+import { edited, jwks, logKey, packOf, parts, partsOnFabric, timeline, type Members } from './testing/sample-pack.ts';
 import { UnreadableError } from './shape.ts';
 
 const verifier = noteVerifier(logKey.verifierKey);
@@ -15,6 +19,85 @@ const judge = (pack: Members, keys: typeof jwks | 'none' = jwks) =>
 const failedSteps = (pack: Members): string[] => [
   ...new Set(judge(pack).steps.flatMap(({ step, status }) => (status === 'failed' ? [step] : []))),
 ];
+
+async function judgeByPeers(pack: Members) {
+  const file = readPackFile('pack.json', pack);
+  const trust = await readTrustFile('trust.json', JSON.parse(JSON.stringify(trustFile())));
+  return checkPack({ file, jwks, verifier: undefined, byPeers: await checkSealsByPeers(file, trust) });
+}
+const failuresIn = ({ steps }: Report) =>
+  steps.flatMap(({ step, status, where }) => (status === 'failed' ? [`${step} ${where}`] : []));
+
+describe('a pack with a seal on Fabric', () => {
+  it('is verified by what peers signed of exactly the shown document, without a key of a log', async () => {
+    const report = await judgeByPeers(packOf(partsOnFabric()));
+    expect(failuresIn(report)).toEqual([]);
+    expect(report.conclusion).toContain('Its 1 seal(s) are in the Fabric channel both, valid, as peers signed.');
+    expect(report.notes.join(' ')).toContain('It does not prove when that was');
+  });
+
+  it.each<[string, Members, string]>([
+    [
+      'another document',
+      edited(partsOnFabric(), ['seals', 0, 'document', 'decision'], 'decline'),
+      'content pack.json#/seals/0/document',
+    ],
+    [
+      'another id',
+      edited(partsOnFabric(), ['seals', 0, 'ledger_record_id'], 'x'),
+      'seal record pack.json#/seals/0/proof',
+    ],
+    [
+      'another receipt',
+      edited(partsOnFabric(), ['seals', 0, 'proof', 'receipt', 'type'], 'note'),
+      'seal type pack.json#/seals/0/proof/receipt/type',
+    ],
+    ['one signer', partsOnFabric({ signers: [northPeer] }), 'policy pack.json#/seals/0/proof#/proof/view'],
+    ['a code that is not VALID', partsOnFabric({ code: 11 }), 'validation pack.json#/seals/0/proof#/proof/statement'],
+    [
+      'a record of another type',
+      partsOnFabric({ record: { id: 'ledger_rec_1', type: 'note', data: {} } }),
+      'seal type pack.json#/seals/0/proof/receipt/type',
+    ],
+  ])('is refused with %s, even if signed', async (_, pack, failure) => {
+    expect(failuresIn(await judgeByPeers(packOf(pack))).join('\n')).toContain(failure);
+  });
+
+  it('is checked from the command line, which names the trust file that it needs', async () => {
+    const both = edited(partsOnFabric(), ['seals', 1], (parts()['seals'] as JsonValue[])[0]!);
+    const directory = await directoryOf(
+      new Map([
+        ['pack.json', JSON.stringify(packOf(partsOnFabric()))],
+        ['both.json', JSON.stringify(packOf(both))],
+        ['jwks.json', JSON.stringify(jwks)],
+        ['both.trust', JSON.stringify(trustFile())],
+      ]),
+    );
+    const run = async (line: string) => {
+      let text = '';
+      const say = (more: string) => void (text += more);
+      return { code: await runCli(line.split(' '), { out: say, err: say, directory }), text };
+    };
+    const verified = await run('pack pack.json --jwks jwks.json --trust both.trust');
+    expect(verified.text).toContain('VERIFIED. The pack of case_1');
+    expect(verified.code).toBe(0);
+    expect((await run('pack pack.json --trust both.trust')).code).toBe(1);
+    const untrusted = await run(`pack pack.json --jwks jwks.json --key ${logKey.verifierKey}`);
+    expect(untrusted).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('the Fabric channel both: give the trust'),
+    });
+    expect(await run('pack both.json --jwks jwks.json --trust both.trust')).toMatchObject({
+      code: 2,
+      text: expect.stringContaining('No key to verify with'),
+    });
+    const all = await run(`pack both.json --jwks jwks.json --trust both.trust --key ${logKey.verifierKey}`);
+    expect(all).toMatchObject({
+      code: 0,
+      text: expect.stringContaining('Its 1 seal(s) are in the log. Its 1 seal(s)'),
+    });
+  });
+});
 
 describe('an assessor pack', () => {
   it('is verified by its signature, its chain and the proofs of its seals', () => {

@@ -13,26 +13,35 @@ interface PackInput {
   readonly file: PackFile;
   /** The pinned keys of packs; without them the author is unknown and the pack is not verified. */
   readonly jwks: Jwks | undefined;
-  /** The pinned key of the log of the seals. */
-  readonly verifier: NoteVerifier;
+  /** The pinned key of the log of the seals; needed if a seal is in a log. */
+  readonly verifier: NoteVerifier | undefined;
+  /** Of `checkSealsByPeers`; needed if a seal is on Fabric. */
+  readonly byPeers?: PeersReports | undefined;
 }
+
+/** What was found of the seals on Fabric, by their place in the pack. */
+export type PeersReports = ReadonlyMap<string, Report>;
 
 /**
  * Checks that an assessor pack is signed and unchanged, that no event of the case was changed, removed or moved, and
- * that each seal is in the log with exactly the shown document. Continues after a failure.
+ * that each seal is in the log, or on Fabric, with exactly the shown document. Continues after a failure.
  */
-export function checkPack({ file, jwks, verifier }: PackInput): Report {
+export function checkPack({ file, jwks, verifier, byPeers }: PackInput): Report {
   const report = startReport();
   checkSigned(report, file, jwks);
   checkTimeline(report, file);
-  for (const seal of file.seals) checkSeal(report, file, { seal, verifier });
+  for (const seal of file.seals) checkSeal(report, file, { seal, verifier, byPeers });
   if (file.seals.length === 0) report.note('The pack has no seal: it is a draft, and nothing of it is in the ledger.');
   report.note('Events after the newest seal are asserted only by the signer of the pack: they are in no log.');
   const proved = file.seals.filter(({ record }) => record !== undefined).length;
-  const unproved = file.seals.length - proved;
+  const signed = file.seals.flatMap(({ peers }) => peers ?? []);
+  const unproved = file.seals.length - proved - signed.length;
   const sealed = [
     ...(file.seals.length === 0 ? ['Nothing is sealed.'] : []),
     ...(proved === 0 ? [] : [`Its ${proved} seal(s) are in the log.`]),
+    ...(signed.length === 0
+      ? []
+      : [`Its ${signed.length} seal(s) are in the Fabric channel ${signed[0]!.channel}, valid, as peers signed.`]),
     ...(unproved === 0 ? [] : [`${unproved} seal(s) are said to be on Fabric, which is not asked here.`]),
   ].join(' ');
   return report.finish(`The pack of ${file.caseId} is what was signed; its timeline has no gap. ${sealed}`);
@@ -75,9 +84,9 @@ function checkTimeline(report: Reporter, { timeline, name }: PackFile): void {
 function checkSeal(
   report: Reporter,
   file: PackFile,
-  { seal, verifier }: { seal: PackSeal; verifier: NoteVerifier },
+  { seal, verifier, byPeers }: { readonly seal: PackSeal } & Pick<PackInput, 'verifier' | 'byPeers'>,
 ): void {
-  const { document, record, where } = seal;
+  const { document, record, stated, where } = seal;
   report.equal('seal hash', {
     ok: 'The sealed document has the hash that is shown.',
     failed: 'The document is not the one that was hashed.',
@@ -86,7 +95,7 @@ function checkSeal(
     found: canonicalHash({ ...document.object }),
   });
   checkDocument(report, file, seal);
-  if (record === undefined) {
+  if (stated === undefined) {
     return report.note(
       `The seal ${seal.ledgerRecordId} has no proof: it is said to be on a Fabric network. Read this record there and compare it with the document.`,
     );
@@ -96,16 +105,23 @@ function checkSeal(
     failed: 'The proof is of another record.',
     where: `${where}/proof/receipt/id`,
     expected: seal.ledgerRecordId,
-    found: record.receipt.id,
+    found: stated.id,
   });
   report.equal('seal type', {
     ok: 'The ledger took it as a seal of a case.',
     failed: 'The record is something else than a seal of a case.',
     where: `${where}/proof/receipt/type`,
     expected: 'case.seal',
-    found: record.receipt.type,
+    found: stated.type,
   });
-  reportReceipt(report, { file: record, verifier });
+  if (record !== undefined) return void reportReceipt(report, { file: record, verifier: needed(verifier) });
+  report.include(needed(byPeers?.get(where)));
+}
+
+/** Callers refuse a pack before without what one of its proofs needs. */
+function needed<Value>(value: Value | undefined): Value {
+  if (value === undefined) throw new Error('A proof in the pack is checked without a key or trust file.');
+  return value;
 }
 
 /** People read the pack and the ledger has the document: both must describe the same case. */

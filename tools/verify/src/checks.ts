@@ -15,6 +15,7 @@ export { isFabricProof, isFabricTrust, readFabricProof } from './fabric/proof-fi
 export type { FabricProofFile } from './fabric/proof-file.ts';
 export { checkLogProof } from './check-log-proof.ts';
 export { checkPack } from './check-pack.ts';
+export type { PeersReports } from './check-pack.ts';
 export { checkEntry, checkReceipt } from './check-receipt.ts';
 export { checkSigned } from './check-signed.ts';
 export { jointVerifier, policyFrom, verifierFrom } from './given-keys.ts';

@@ -3,32 +3,47 @@ import type { Command } from 'commander';
 import { checkDecisions } from './check-decisions.ts';
 import { checkDelivery, senderKey, type SenderKey } from './check-delivery.ts';
 import { checkPack } from './check-pack.ts';
+import { checkSealsByPeers } from './fabric-checks.ts';
+import { neededTrust, TRUST_OPTION } from './fabric-command.ts';
 import { readKeySet } from './given-keys.ts';
 import { readPackFile } from './pack-file.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
-import { type CommandHost, type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
+import {
+  type CommandHost,
+  type CommonOptions,
+  runCheck,
+  runKeyedCheck,
+  runMaybeKeyedCheck,
+  withKeyOptions,
+} from './run-check.ts';
 import { UnreadableError } from './shape.ts';
 
 const PACK_HELP = `
 FILE is the assessor pack of a case, as JSON. Two keys are pinned: --jwks has the keys that sign packs (save
 /.well-known/jwks.json once, from a source you trust), --key is the key of the log of its seals. Without --jwks changes can
-be detected, but the pack is not verified.
+be detected, but the pack is not verified. For seals on Fabric, --trust has the pinned organisations of the channel.
 
-  sealgate-verify pack pack.json --jwks packs.jwks.json --key log.vkey`;
+  sealgate-verify pack pack.json --jwks packs.jwks.json --key log.vkey
+  sealgate-verify pack pack.json --jwks packs.jwks.json --trust channel.json`;
 
 /** Adds `pack`. */
 export function addPackCommand(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('pack'))
-    .description('check the signature of an assessor pack, and its seals in the log')
+    .description('check the signature of an assessor pack, and its seals in the log or on Fabric')
     .argument('<file>', 'the pack, as JSON')
     .option('--jwks <file>', 'the pinned keys that sign packs')
+    .option(...TRUST_OPTION)
     .addHelpText('after', PACK_HELP)
-    .action(async (path: string, options: CommonOptions & { jwks?: string }) => {
-      await runKeyedCheck(host, { name: 'pack', options }, async ({ verifier }) => {
+    .action(async (path: string, options: CommonOptions & { jwks?: string; trust?: string }) => {
+      await runMaybeKeyedCheck(host, { name: 'pack', options }, async (pinned) => {
         const { name, value } = await readJson(pathIn(host.directory, path));
         const file = readPackFile(name, value);
         const set = options.jwks === undefined ? undefined : await readJson(pathIn(host.directory, options.jwks));
-        return checkPack({ file, verifier, jwks: set && readKeySet(set.name, set.value) });
+        const peers = file.seals.find((seal) => seal.peers !== undefined)?.peers;
+        const byPeers = peers && (await checkSealsByPeers(file, await neededTrust(host, options.trust, peers)));
+        const needsKey = peers === undefined || file.seals.some(({ record }) => record !== undefined);
+        const verifier = needsKey ? (await pinned()).verifier : undefined;
+        return checkPack({ file, verifier, byPeers, jwks: set && readKeySet(set.name, set.value) });
       });
     });
 }

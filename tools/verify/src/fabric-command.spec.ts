@@ -2,9 +2,11 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { generateNoteKey } from '@sealgate/merkle';
 import { runCli } from './cli.ts';
 import { northPeer, trustFile } from './testing/fabric-members.ts';
 import { fabricProof } from './testing/fabric-proofs.ts';
+import { epochOf, STATEMENT } from './testing/sample-epoch.ts';
 
 let directory: string;
 beforeEach(() => {
@@ -14,10 +16,12 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true }));
 
-async function run(...args: string[]) {
+const run = (...args: string[]) => runAny('fabric', ...args);
+
+async function runAny(...args: string[]) {
   const texts: string[] = [];
   const say = (text: string) => void texts.push(text);
-  const code = await runCli(['fabric', ...args], {
+  const code = await runCli(args, {
     out: say,
     err: say,
     directory,
@@ -60,5 +64,44 @@ describe('sealgate-verify fabric', () => {
   it('ends with 2 without a trust file, or with one that is none', async () => {
     expect(await run('proof.json')).toMatchObject({ code: 2 });
     expect(await run('proof.json', '--trust', 'proof.json')).toMatchObject({ code: 2 });
+  });
+});
+
+describe('sealgate-verify receipt, of a proof that peers signed', () => {
+  beforeEach(() => {
+    const { receipt, proof } = fabricProof();
+    writeFileSync(join(directory, 'proof.json'), JSON.stringify({ receipt, proof, record: { data: { total: 12 } } }));
+    writeFileSync(join(directory, 'sent.json'), '{"total":12}');
+    writeFileSync(join(directory, 'other.json'), '{"total":13}');
+  });
+
+  it('ends with 0 with the trust file, and needs no key of a log', async () => {
+    const { code, text } = await runAny('receipt', 'proof.json', '--trust', 'trust.json', '--data', 'sent.json');
+    expect(text).toContain('VERIFIED. Peers of NorthMSP and SouthMSP signed that record order-7');
+    expect(text).not.toContain('key:');
+    expect(code).toBe(0);
+  });
+
+  it('ends with 1 for other content', async () => {
+    const { code, text } = await runAny('receipt', 'proof.json', '--trust', 'trust.json', '--data', 'other.json');
+    expect(text).toContain('NOT VERIFIED. Failed: content.');
+    expect(code).toBe(1);
+  });
+
+  it('ends with 2 without the trust file, and names it', async () => {
+    const { code, text } = await runAny('receipt', 'proof.json', '--key', generateNoteKey('log.example').verifierKey);
+    expect(text).toContain(
+      'holds a proof of the Fabric channel both: give the trust file of that channel with --trust',
+    );
+    expect(code).toBe(2);
+  });
+
+  it('ends with 2 with a declaration of a log', async () => {
+    writeFileSync(join(directory, 'declaration.json'), JSON.stringify((await epochOf(STATEMENT)).declaration));
+    const { code, text } = await runAny(
+      ...['receipt', 'proof.json', '--trust', 'trust.json', '--declaration', 'declaration.json'],
+    );
+    expect(text).toContain('is of no log: leave --declaration out');
+    expect(code).toBe(2);
   });
 });

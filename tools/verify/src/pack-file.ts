@@ -1,4 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
+import { type FabricProofFile, isFabricProof, readFabricProof } from './fabric/proof-file.ts';
 import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
 import {
   isObject,
@@ -32,8 +33,12 @@ export interface PackSeal {
   readonly document: Place;
   readonly sealHash: string;
   readonly ledgerRecordId: string;
-  /** Undefined if the seal is on Fabric, which has no public log. */
+  /** What the receipt of its proof says; undefined if it has no proof. */
+  readonly stated: { readonly id: string; readonly type: string } | undefined;
+  /** Its proof in a log. */
   readonly record: ReceiptFile | undefined;
+  /** Its proof by peers of a Fabric channel. */
+  readonly peers: FabricProofFile | undefined;
 }
 
 /** An assessor pack. */
@@ -101,16 +106,17 @@ function readEvent(place: Place): PackEvent {
 
 function readSeal(place: Place): PackSeal {
   const document = objectAt(place, 'document');
-  const record =
-    valueAt(place, 'proof') === null
-      ? undefined
-      : readReceiptFile(`${place.where}/proof`, objectAt(place, 'proof').object);
   const contents = [{ where: document.where, data: document.object, members: {} }];
-  return {
+  const seal = {
     where: place.where,
     document,
     sealHash: stringAt(place, 'seal_hash'),
     ledgerRecordId: stringAt(place, 'ledger_record_id'),
-    record: record && { ...record, contents },
   };
+  if (valueAt(place, 'proof') === null) return { ...seal, stated: undefined, record: undefined, peers: undefined };
+  const { where, object } = objectAt(place, 'proof');
+  const receipt = objectAt({ where, object }, 'receipt');
+  const stated = { id: stringAt(receipt, 'id'), type: stringAt(receipt, 'type') };
+  if (isFabricProof(object)) return { ...seal, stated, record: undefined, peers: readFabricProof(where, object) };
+  return { ...seal, stated, record: { ...readReceiptFile(where, object), contents }, peers: undefined };
 }

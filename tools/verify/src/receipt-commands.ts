@@ -3,10 +3,21 @@ import { checkAnswer, readWriteAnswer } from './check-answer.ts';
 import { checkDeclaration, type DeclarationFile, readDeclarationFile } from './check-declaration.ts';
 import { checkLogProof } from './check-log-proof.ts';
 import { checkReceipt } from './check-receipt.ts';
+import { checkFabric } from './fabric/check-fabric.ts';
+import { isFabricProof, readFabricProof } from './fabric/proof-file.ts';
+import { neededTrust, TRUST_OPTION } from './fabric-command.ts';
 import { type KeyOptions, pinnedKey, readPolicy } from './pinned-key.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
 import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
-import { type CommandHost, type CommonOptions, runCheck, runKeyedCheck, withKeyOptions } from './run-check.ts';
+import {
+  type CommandHost,
+  type CommonOptions,
+  runCheck,
+  runKeyedCheck,
+  runMaybeKeyedCheck,
+  withKeyOptions,
+} from './run-check.ts';
+import { UnreadableError } from './shape.ts';
 
 const RECEIPT_HELP = `
 FILE is the JSON {receipt, proof} of a record from the admin API or the ledger peer. Its content is checked if it is in the
@@ -15,8 +26,11 @@ file (receipt.data, record.data, asset.data) or given with --data. An erased rec
 A channel that lost records continues in a new epoch, whose declaration the ledger peer serves as
 /ledger/<channel>/e<N>/declaration: with it, the check of an older receipt reports whether its record was lost.
 
+A proof that peers of a Fabric channel signed is checked with --trust, and needs no key of a log.
+
   sealgate-verify receipt proof.json --key log.vkey --data sent.json
-  sealgate-verify receipt old-proof.json --key log.vkey --declaration declaration.json`;
+  sealgate-verify receipt old-proof.json --key log.vkey --declaration declaration.json
+  sealgate-verify receipt proof.json --trust channel.json`;
 
 const ANSWER_HELP = `
 ANSWER is the gateway's response to the write; PROOF the JSON {receipt, proof} of one of its records, fetched later.
@@ -24,23 +38,37 @@ Id, channel, transactionId, index and leafHash must agree, and the proof must be
 
   sealgate-verify answer answer.json proof.json --key log.vkey`;
 
+interface ReceiptOptions extends CommonOptions {
+  readonly data?: string;
+  readonly declaration?: string;
+  readonly trust?: string;
+}
+
 /** Adds `receipt`, `answer` and `declaration`. */
 export function addReceiptCommands(program: Command, host: CommandHost): void {
   withKeyOptions(program.command('receipt'))
-    .description('check that a record is in the log, with its content')
+    .description('check that a record is in the log, or on Fabric, with its content')
     .argument('<file>', 'the JSON {receipt, proof} of a record')
+    .option(...TRUST_OPTION)
     .option('--data <file>', 'the content as JSON, as written')
     .option(
       '--declaration <file>',
       'the declaration of a later epoch, or a proof from it, to find out whether the record was lost',
     )
     .addHelpText('after', RECEIPT_HELP)
-    .action(async (path: string, options: CommonOptions & { data?: string; declaration?: string }) => {
-      await runKeyedCheck(host, { name: 'receipt', options }, async ({ verifier }) => {
-        const file = await readReceipt(pathIn(host.directory, path));
+    .action(async (path: string, options: ReceiptOptions) => {
+      await runMaybeKeyedCheck(host, { name: 'receipt', options }, async (pinned) => {
+        const { name, value } = await readJson(pathIn(host.directory, path));
         const data = options.data === undefined ? undefined : await readJson(pathIn(host.directory, options.data));
         const declared = options.declaration === undefined ? undefined : await readDeclared(host, options.declaration);
-        return checkReceipt({ file, verifier, data, declaration: declared });
+        if (!isFabricProof(value)) {
+          const { verifier } = await pinned();
+          return checkReceipt({ file: readReceiptFile(name, value), verifier, data, declaration: declared });
+        }
+        if (declared !== undefined) throw new UnreadableError(`${name} is of no log: leave --declaration out.`);
+        const file = readFabricProof(name, value);
+        const trust = await neededTrust(host, options.trust, file);
+        return checkFabric({ file, trust, content: data && { where: `${data.name}#`, value: data.value } });
       });
     });
 

@@ -52,6 +52,8 @@ export interface Reporter {
   hasFailed(): boolean;
   /** Copies the failed steps of another report. */
   copyFailures(from: Reporter): void;
+  /** Copies the steps of a finished report, and the notes that are not here yet. */
+  include(report: Report): void;
   /** The report. `proved` is the conclusion if nothing failed. */
   finish(proved: string): Report;
 }
@@ -76,6 +78,10 @@ export function startReport(): Reporter {
     hasFailed: () => steps.some(({ status }) => status === 'failed'),
     copyFailures(from) {
       steps.push(...from.finish('').steps.filter(({ status }) => status === 'failed'));
+    },
+    include(report) {
+      steps.push(...report.steps);
+      notes.push(...report.notes.filter((text) => !notes.includes(text)));
     },
     finish(proved) {
       const names = steps.filter(({ status }) => status === 'failed').map(({ step }) => step);

@@ -50,19 +50,31 @@ export function withKeyOptions(command: Command): Command {
 /** Runs a check with the pinned key and prints its report. */
 export async function runKeyedCheck(
   host: CommandHost,
-  { name, options }: { name: string; options: CommonOptions },
+  about: { name: string; options: CommonOptions },
   check: (key: PinnedKey) => Report | Promise<Report>,
 ): Promise<void> {
+  await runMaybeKeyedCheck(host, about, async (pinned) => check(await pinned()));
+}
+
+/** Runs a check that needs the pinned key for some files only. */
+export async function runMaybeKeyedCheck(
+  host: CommandHost,
+  { name, options }: { name: string; options: CommonOptions },
+  check: (pinned: () => Promise<PinnedKey>) => Promise<Report>,
+): Promise<void> {
   await tell(host, { name, options }, async () => {
-    const key = await pinnedKey(options, host);
-    const keys = key.verifier.keys.map(({ name: of, keyHash }) => ({
-      name: of,
-      keyHash,
-      source: of === key.verifier.name ? key.source : 'a statement of the key above',
-    }));
-    return { report: await check(key), keys };
+    let key: PinnedKey | undefined;
+    const report = await check(async () => (key ??= await pinnedKey(options, host)));
+    return { report, keys: key === undefined ? [] : keysOf(key) };
   });
 }
+
+const keysOf = ({ verifier, source }: PinnedKey): ReportKey[] =>
+  verifier.keys.map(({ name, keyHash }) => ({
+    name,
+    keyHash,
+    source: name === verifier.name ? source : 'a statement of the key above',
+  }));
 
 /** Runs a check without a log key. */
 export async function runCheck(

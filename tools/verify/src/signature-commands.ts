@@ -5,6 +5,8 @@ import type { Command } from 'commander';
 import { checkEligibility, eligibilityIn } from './check-eligibility.ts';
 import { checkEnvelope, envelopeIn } from './check-envelope.ts';
 import { checkSigned } from './check-signed.ts';
+import { checkProofsByPeers } from './fabric-checks.ts';
+import { readTrust, TRUST_OPTION } from './fabric-command.ts';
 import { readKeySet } from './given-keys.ts';
 import { pinnedKey } from './pinned-key.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
@@ -14,7 +16,8 @@ import { UnreadableError } from './shape.ts';
 const ENVELOPE_HELP = `
 FILE is the unchanged body of a response of /api/v1. The signature is the header Evidence-Signature: give its value, or a
 file with it (such as the headers saved by curl -D). Pin the key set: save /.well-known/jwks.json once, from a source you
-trust. Proofs in the envelope are checked if --key or --dev-json gives the key of the log.
+trust. Proofs in the envelope are checked if --key or --dev-json gives the key of the log, and those of Fabric if --trust
+gives the pinned organisations of the channel.
 
   sealgate-verify envelope risks.json --signature risks.headers --jwks partner.jwks.json
   sealgate-verify envelope proofs.json --signature proofs.headers --jwks partner.jwks.json --key log.vkey`;
@@ -31,8 +34,9 @@ export function addEnvelopeCommand(program: Command, host: CommandHost): void {
     .argument('<file>', 'the envelope, as JSON')
     .option('--signature <file or jws>', 'its detached signature, or a file with it')
     .option('--jwks <file>', 'the pinned key set')
+    .option(...TRUST_OPTION)
     .addHelpText('after', ENVELOPE_HELP)
-    .action(async (path: string, options: CommonOptions & SignatureOptions) => {
+    .action(async (path: string, options: CommonOptions & SignatureOptions & { trust?: string }) => {
       await runCheck(host, { name: 'envelope', options }, async () => {
         const { name, value } = await readJson(pathIn(host.directory, path));
         const envelope = envelopeIn(value);
@@ -40,7 +44,9 @@ export function addEnvelopeCommand(program: Command, host: CommandHost): void {
         const signature = await readSignature(host, options);
         const isPinned = options.key !== undefined || options.devJson !== undefined;
         const verifier = isPinned ? (await pinnedKey(options, host)).verifier : undefined;
-        return checkEnvelope({ name, envelope, signature, verifier });
+        const trust = options.trust === undefined ? undefined : await readTrust(host, options.trust);
+        const byPeers = trust && (await checkProofsByPeers({ name, envelope }, trust));
+        return checkEnvelope({ name, envelope, signature, verifier, byPeers });
       });
     });
 

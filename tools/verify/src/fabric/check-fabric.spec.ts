@@ -21,10 +21,11 @@ type Trust = ReturnType<typeof trustFile>;
 
 const plain = (value: unknown) => JSON.parse(JSON.stringify(value)) as JsonValue;
 
-async function check(file: FabricFile | FabricFile['proof'], trust: Trust = trustFile()) {
+async function check(file: object, trust: Trust = trustFile(), content?: JsonValue) {
   return checkFabric({
     file: readFabricProof('proof.json', plain(file)),
     trust: await readTrustFile('trust.json', plain(trust)),
+    content: content === undefined ? undefined : { where: 'sent.json#', value: content },
   });
 }
 
@@ -66,7 +67,32 @@ describe('a proof of a record on Fabric', () => {
 
   it('is verified alone, without asset, receipt and block', async () => {
     const { block: _, ...proof } = fabricProof().proof;
-    expect((await check(proof as FabricFile['proof'])).verified).toBe(true);
+    expect((await check(proof)).verified).toBe(true);
+  });
+
+  it('is verified with the content beside the receipt, or the whole record, and with content that was given', async () => {
+    const { receipt, proof } = fabricProof();
+    const whole = { id: 'order-7', network: 'acme', channel: 'acme.main', owner: null, data: { total: 12 } };
+    for (const record of [{ data: { total: 12 } }, whole])
+      expect(failuresOf(await check({ receipt, proof, record }))).toEqual([]);
+    for (const content of [{ total: 12 }, whole])
+      expect(failuresOf(await check({ receipt, proof }, trustFile(), content))).toEqual([]);
+  });
+
+  it.each<[string, Record<string, JsonValue>, string]>([
+    ['other data', { data: { total: 13 } }, 'content: Not as proved: data.'],
+    ['another owner', { data: { total: 12 }, owner: 'eve' }, 'content: Not as proved: owner.'],
+    ['another channel', { channel: 'acme.other' }, 'content: Not as proved: channel.'],
+    ['a member more', { paid: null }, 'content: Not as proved: paid.'],
+  ])('is refused with a record beside it that has %s', async (_what, record, refusal) => {
+    const { receipt, proof } = fabricProof();
+    expect(failuresOf(await check({ receipt, proof, record }))).toEqual([refusal]);
+  });
+
+  it('is refused with other content than was given', async () => {
+    expect(failuresOf(await check(fabricProof(), trustFile(), { total: 13 }))).toEqual([
+      'content: This is not the content that was proved.',
+    ]);
   });
 
   it('is of a record in a shared channel, where ids and types have a prefix', async () => {

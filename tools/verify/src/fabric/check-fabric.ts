@@ -1,7 +1,7 @@
 import { AppError } from '@sealgate/errors';
 import { Bytes, canonical, type JsonValue, parseStrict, sha256 } from '@sealgate/json';
 import { type Report, type Reporter, startReport } from '../report.ts';
-import { isObject, type JsonObject, type Place } from '../shape.ts';
+import { isObject } from '../shape.ts';
 import { type AttestedAnswer, checkAttested, checkCreator, type ExpectedCall, parsed } from './check-attested.ts';
 import { signatureFault } from './ecdsa.ts';
 import {
@@ -12,6 +12,7 @@ import {
   writesOf,
 } from './fabric-messages.ts';
 import { identify, isSatisfied, type Member } from './member.ts';
+import { checkContent, checkStated, type GivenContent, type SignedRecord } from './check-stated.ts';
 import type { FabricProofFile } from './proof-file.ts';
 import type { ChannelTrust } from './trust-file.ts';
 import { MalformedMessageError } from './wire-message.ts';
@@ -19,16 +20,8 @@ import { MalformedMessageError } from './wire-message.ts';
 interface FabricInput {
   readonly file: FabricProofFile;
   readonly trust: ChannelTrust;
-}
-
-/** A record, as the contract returned it to the peers that signed. */
-interface SignedRecord {
-  readonly id: string;
-  readonly type: string;
-  readonly contentHash: string;
-  readonly transactionId: string;
-  readonly version: number;
-  readonly all: JsonObject;
+  /** What the sender says that the record holds, if it should be checked. */
+  readonly content?: GivenContent | undefined;
 }
 
 const VALID = 0;
@@ -37,7 +30,7 @@ const VALID = 0;
  * Checks a proof of a record on Fabric: that peers of the pinned organisations signed that the record is in the channel,
  * valid, by its transaction. Never throws for the content of the file; continues after a failure.
  */
-export async function checkFabric({ file, trust }: FabricInput): Promise<Report> {
+export async function checkFabric({ file, trust, content }: FabricInput): Promise<Report> {
   const report = startReport();
   report.equal('channel', {
     ok: `The proof is of the pinned channel ${trust.channel}.`,
@@ -61,6 +54,7 @@ export async function checkFabric({ file, trust }: FabricInput): Promise<Report>
   const transaction = statement && (await checkTransaction(report, { file, trust }, statement));
   if (record !== undefined && transaction !== undefined) checkWrite(report, file, record, transaction);
   if (record !== undefined) checkStated(report, file, record);
+  if (record !== undefined && content !== undefined) checkContent(report, content, record);
   if (transaction !== undefined && file.block !== undefined) {
     const version = record && view && versionRead(view.response.readWriteSet, file.chaincode, headKey(record.id));
     checkBlock(report, file, { transaction, number: version?.block });
@@ -227,48 +221,6 @@ function checkWrite(
 
 const hashesOf = (written: readonly (JsonValue | undefined)[]): string =>
   written.map((value) => (isObject(value) ? String(value['contentHash']) : 'nothing')).join(', ');
-
-/** Of a receipt, in addition to what the contract returned: the ledger peer's own names of the channel. */
-const NAMES = ['network', 'channel'];
-const RECEIPT_MEMBERS = ['id', 'type', 'owner', 'extra', 'version', 'contentHash', 'transactionId', 'at'];
-
-/**
- * What the sender says beside the proof agrees with it, and says nothing more. In a shared channel ids and types have a
- * prefix.
- */
-function checkStated(report: Reporter, { receipt, asset }: FabricProofFile, record: SignedRecord): void {
-  const prefix = receipt === undefined ? '' : prefixOf(receipt, record);
-  const named = { id: record.id.slice(prefix.length), type: record.type.slice(prefix.length) };
-  const proved: JsonObject = { ...record.all, ...named };
-  const compare = (step: string, place: Place, members: readonly string[], more: readonly string[] = []) => {
-    const found = Object.keys(place.object).filter((member) => !more.includes(member));
-    const differing = [...new Set([...members, ...found])].filter((member) => {
-      const [stated, meant] = [place.object[member], members.includes(member) ? proved[member] : undefined];
-      return stated === undefined || meant === undefined || canonical(stated) !== canonical(meant);
-    });
-    if (differing.length === 0) report.ok(step, `The ${step} is what was proved.`);
-    else report.failed(step, { detail: `Not as proved: ${differing.join(', ')}.`, where: place.where });
-  };
-  if (receipt !== undefined) {
-    compare('receipt', receipt, RECEIPT_MEMBERS, NAMES);
-    checkNames(report, receipt, prefix !== '');
-  }
-  if (asset !== undefined) compare('asset', asset, Object.keys(proved));
-}
-
-/** The channel's name is part of a record's id only where several channels share one of Fabric. */
-function checkNames(report: Reporter, { where, object: { network, channel } }: Place, isProved: boolean): void {
-  if (typeof network !== 'string' || typeof channel !== 'string' || !channel.startsWith(`${network}.`))
-    report.failed('receipt', { detail: 'Its channel is not one of its network.', where });
-  else if (!isProved)
-    report.note(`That the channel is called ${channel} is the word of the ledger peer: nobody signed that name.`);
-}
-
-/** The prefix that a Fabric channel of several channels puts before their ids and types. */
-function prefixOf({ object }: Place, { id, type }: SignedRecord): string {
-  const prefix = `${String(object['channel'])}/`;
-  return id === `${prefix}${String(object['id'])}` && type === `${prefix}${String(object['type'])}` ? prefix : '';
-}
 
 /** The block holds the transaction, has the number that the record was read from, and the code that the peers signed. */
 function checkBlock(

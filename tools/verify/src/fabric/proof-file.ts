@@ -34,11 +34,13 @@ export interface FabricProofFile {
   readonly block: Bytes | undefined;
   readonly receipt: Place | undefined;
   readonly asset: Place | undefined;
+  /** The content of the record, or the record with its place. */
+  readonly record: Place | undefined;
 }
 
 const MAX_RESPONSES = 20;
 
-/** Whether it is a proof of Fabric, alone or in `{asset, receipt, proof}`. */
+/** Whether it is a proof of Fabric, alone or beside a receipt. */
 export function isFabricProof(value: JsonValue): boolean {
   const kindOf = (one: JsonValue | undefined) => (isObject(one) ? one['kind'] : undefined);
   return kindOf(value) === 'fabric' || (isObject(value) && kindOf(value['proof']) === 'fabric');
@@ -48,8 +50,8 @@ export function isFabricProof(value: JsonValue): boolean {
 export const isFabricTrust = (value: JsonValue): boolean => isObject(value) && value['kind'] === 'fabric-trust';
 
 /**
- * Parses `{asset, receipt, proof}` of a ledger peer, or the proof alone. @throws UnreadableError if a member is missing
- * or of another type.
+ * Parses `{asset, receipt, proof}` of a ledger peer, `{receipt, proof, record}` of another surface, or the proof alone.
+ * @throws UnreadableError if a member is missing or of another type.
  */
 export function readFabricProof(name: string, value: JsonValue): FabricProofFile {
   if (!isFabricProof(value)) throw new UnreadableError(`${name} is no proof of a record on Fabric (kind fabric).`);
@@ -70,6 +72,7 @@ export function readFabricProof(name: string, value: JsonValue): FabricProofFile
     block: hasMember(proof, 'block') ? bytesAt(proof, 'block') : undefined,
     receipt: partOf('receipt'),
     asset: partOf('asset'),
+    record: partOf('record'),
   };
 }
 

@@ -26,6 +26,7 @@ export interface ProofPlan {
   readonly code: number;
   /** Changes the record that the peers read; not what the transaction writes. */
   readonly read: (record: Record<string, JsonValue>) => Record<string, JsonValue>;
+  readonly record: { readonly id: string; readonly type: string; readonly data: JsonValue };
   /** Before the id and the type in the contract, as in a shared channel. */
   readonly prefix: string;
   readonly readArgs: readonly string[] | undefined;
@@ -47,6 +48,7 @@ const PLAN: ProofPlan = {
   submitter: client,
   code: 0,
   read: (record) => record,
+  record: { id: 'order-7', type: 'demo.order', data: { total: 12 } },
   prefix: '',
   readArgs: undefined,
   askedFor: undefined,
@@ -59,8 +61,8 @@ const PLAN: ProofPlan = {
 /** The JSON of a ledger peer for one record, made and signed as Fabric's peers do. */
 export function fabricProof(changes: Partial<ProofPlan> = {}) {
   const plan = { ...PLAN, ...changes };
-  const [id, type] = [`${plan.prefix}order-7`, `${plan.prefix}demo.order`];
-  const content = { type, owner: null, data: { total: 12 }, extra: null };
+  const [id, type] = [plan.prefix + plan.record.id, plan.prefix + plan.record.type];
+  const content = { type, owner: null, data: plan.record.data, extra: null };
   const contentHash = createHash('sha256').update(canonical(content)).digest('hex');
   const write = proposalOf(plan, plan.submitter, CHAINCODE, ['createMany', '[]']);
   const { transactionId } = write;
@@ -75,7 +77,7 @@ export function fabricProof(changes: Partial<ProofPlan> = {}) {
   const asked = plan.askedFor ?? transactionId;
   const statement = proposalOf(plan, plan.creator, 'qscc', ['GetTransactionByID', plan.channel, asked]);
   const known = { status: 200, payload: Buffer.from(processed.serializeBinary()), results: Buffer.alloc(0) };
-  const bare = { id: 'order-7', type: 'demo.order' };
+  const bare = { id: plan.record.id, type: plan.record.type };
   return {
     asset: { ...content, ...place, ...bare } as Record<string, JsonValue>,
     receipt: { network: 'acme', channel: 'acme.main', ...content, ...place, ...bare, data: undefined } as Record<

@@ -7,6 +7,7 @@ import {
 } from '@sealgate/envelope';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { checkpointText, generateNoteKey, leafHash, nodeHash, noteSigner } from '@sealgate/merkle';
+import { fabricProof } from './fabric-proofs.ts';
 
 const signer = documentSigner(generateDocumentKey());
 export const jwks = jwksOf([signer.jwk]);
@@ -30,6 +31,17 @@ export const proof = {
   inclusionPath: [left.toString('hex')],
   checkpoint,
 };
+
+/** An item of `/api/v1/proofs` on Fabric. */
+export function provedByPeers(): { readonly [member: string]: JsonValue } {
+  const data = { evidenceId: 'evd_1', sha256: 'ab'.repeat(32), version: 1 };
+  const { receipt, proof: signed } = fabricProof({ record: { id: 'rec_1', type: 'evidence', data } });
+  const ofLog = { index: null, leafHash: null, treeSize: null, inclusionPath: null, checkpoint: null };
+  const place = { ledgerRecordId: 'rec_1', channel: 'acme.main', sealedAt: receipt['at'] };
+  return JSON.parse(JSON.stringify({ ...proof, ...ofLog, ...place, receipt, proof: signed })) as {
+    readonly [member: string]: JsonValue;
+  };
+}
 
 /** A signed envelope of these items. */
 export function sealed(items: readonly JsonValue[]): { envelope: PartnerEnvelope; jws: string; text: string } {

@@ -1,6 +1,7 @@
 import { dataHashOf, documentSigner, generateDocumentKey, jwksOf, receiptLeaf } from '@sealgate/envelope';
 import { canonical, canonicalHash, sha256, type JsonValue } from '@sealgate/json';
 import { checkpointText, generateNoteKey, inclusionPath, noteSigner, TileTree, tilePath } from '@sealgate/merkle';
+import { fabricProof, type ProofPlan } from './fabric-proofs.ts';
 
 /** The key of the log of the seals. */
 export const logKey = generateNoteKey('log.example');
@@ -96,6 +97,13 @@ export const parts = (): Members => ({
   seals: [{ document, seal_hash: sealHash, ledger_record_id: 'ledger_rec_1', proof }],
   canonicalization: 'RFC8785',
 });
+
+/** The same, whose seal peers of a Fabric channel signed for. */
+export function partsOnFabric(changes: Partial<ProofPlan> = {}): Members {
+  const record = { id: 'ledger_rec_1', type: 'case.seal', data: document };
+  const { receipt, proof: signed } = fabricProof({ record, ...changes });
+  return edited(parts(), ['seals', 0, 'proof'], JSON.parse(JSON.stringify({ receipt, proof: signed })) as JsonValue);
+}
 
 /** A signed pack with any content. */
 export function packOf(signed: Members): Members {

@@ -4,6 +4,8 @@ import { generateNoteKey, parseNote } from '@sealgate/merkle';
 import * as delivery from './sample-delivery.ts';
 import * as envelopes from './sample-envelope.ts';
 import * as epochs from './sample-epoch.ts';
+import { trustFile } from './fabric-members.ts';
+import { fabricProof } from './fabric-proofs.ts';
 import { sampleLog } from './sample-log.ts';
 import * as packs from './sample-pack.ts';
 import { witness } from './sample-witness.ts';
@@ -261,6 +263,37 @@ function deliveries(): Vector[] {
   ];
 }
 
+/** What peers of a Fabric channel signed, with the trust file of the channel. */
+function onFabric(): Vector[] {
+  const trusted = (
+    title: string,
+    [kind, name, file]: readonly [string, string, object],
+    more: Partial<Vector> = {},
+  ): Vector => ({
+    title: `${title} on Fabric`,
+    files: { [name]: text(file), 'trust.json': text(trustFile()) },
+    pins: {},
+    command: [kind, name, '--trust', 'trust.json'],
+    failed: [],
+    ...more,
+  });
+  const { receipt, proof } = fabricProof();
+  const evidence = (data: JsonValue) => ['fabric', 'proof.json', { receipt, proof, record: { data } }] as const;
+  const pack = (parts: packs.Members) => ['pack', 'pack.json', packs.packOf(parts)] as const;
+  const [signer, jwks] = [{ pins: { jwks: text(packs.jwks) } }, text(envelopes.jwks)];
+  const { envelope, jws: signature } = envelopes.sealed([envelopes.provedByPeers()]);
+  return [
+    trusted('a proof with its content', evidence({ total: 12 })),
+    trusted('a proof with other content', evidence({ total: 13 }), { failed: ['content'] }),
+    trusted('a pack of a seal', pack(packs.partsOnFabric()), signer),
+    trusted('a pack of an invalid seal', pack(packs.partsOnFabric({ code: 11 })), {
+      ...signer,
+      failed: ['validation'],
+    }),
+    trusted('an envelope of a proof', ['envelope', 'proofs.json', envelope], { pins: { signature, jwks } }),
+  ];
+}
+
 function signedDocuments(): Vector[] {
   const signer = documentSigner(generateDocumentKey());
   const words = 'Exactly these bytes, « as they are ».\n';
@@ -284,6 +317,7 @@ export const vectors: readonly Vector[] = [
   ...declarations(),
   ...documents(),
   ...packsOfCases(),
+  ...onFabric(),
   ...deliveries(),
   ...signedDocuments(),
 ];
