@@ -36,7 +36,13 @@ describe('seals on Fabric', () => {
     const pack = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
     const [{ document, proof }] = pack.body.seals;
     expect(await onChannel(seal.body.ledger_record_id)).toMatchObject({ type: 'case.seal', data: document });
-    expect(proof).toBeNull();
+    const { ledger_record_id: id } = seal.body;
+    expect(proof).toMatchObject({
+      receipt: { network: 'gate', channel: 'gate.seals', id, type: 'case.seal', owner: null, extra: null, version: 1 },
+      proof: { v: 1, kind: 'fabric', channel: 'main', chaincode: 'records' },
+    });
+    // Of this record alone: each is a transaction of its own.
+    expect(peer.channel('main').transactions().at(-1)).toMatchObject({ transactionId: proof.receipt.transactionId });
     expect(await sealsInLog()).toEqual([]);
     expect(await check(site, key, subjectRef)).toBe('allow ELIGIBLE');
     const again = await sealNow(site, key, { caseId, version: 'p1' });
@@ -48,6 +54,18 @@ describe('seals on Fabric', () => {
     // The pack stays the same.
     const later = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
     expect(later.body.pack_hash).toBe(pack.body.pack_hash);
+  }, 60_000);
+
+  it('are not in a pack while too few peers sign for them, and nothing is stored', async () => {
+    const { caseId } = await sealedCase(site, key);
+    const pack = () => site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
+    const first = await pack();
+    peer.faults.inject('endorse', { status: { code: 14, message: 'down' } });
+    expect((await pack()).body.pack_hash).toBe(first.body.pack_hash);
+    await site.sql.query({ text: 'UPDATE gate.seals SET proof = NULL WHERE case_id = $1', values: [caseId] });
+    expectProblem(await pack(), 'LEDGER_UNAVAILABLE', { detail: /Too few peers/ });
+    peer.faults.clear();
+    expect((await pack()).body.seals[0].proof.receipt).toEqual(first.body.seals[0].proof.receipt);
   }, 60_000);
 
   it('leave revocations to the log, which acts on every replica', async () => {

@@ -1,6 +1,7 @@
 import {
   adminApp,
   adminLedgerRoutes,
+  adminRecordRoutes,
   adminStateRoutes,
   type AdminLedgerPorts,
   type AdminStatePorts,
@@ -54,11 +55,12 @@ export function administration(
     AdminDeliveriesPorts &
     AdminStatePorts &
     Pick<AdminLedgerPorts, 'cursors' | 'auditChange' | 'now' | 'newId'> & {
-      /** Undefined on a Fabric ledger, which is not administered here: the routes of the ledger are then absent. */
+      /** Undefined on a Fabric ledger, which is not administered here: of its routes only those of single records are there. */
       readonly ledger: AdminLedgerPorts['ledger'] | undefined;
+      readonly records: Parameters<typeof adminRecordRoutes>[0]['ledger'];
     },
 ): App {
-  const { ledger, tail } = ports;
+  const { ledger, records, tail } = ports;
   const routes = [
     ...adminNetworkRoutes(ports),
     ...adminKeyRoutes(ports),
@@ -67,7 +69,7 @@ export function administration(
     ...adminSourceRoutes(ports),
     ...adminRefusedRoutes(ports),
     ...adminDeliveryRoutes(ports),
-    ...(ledger === undefined ? [] : adminLedgerRoutes({ ...ports, ledger })),
+    ...(ledger === undefined ? adminRecordRoutes({ ledger: records }) : adminLedgerRoutes({ ...ports, ledger })),
     ...adminStateRoutes(ports),
   ];
   const app = adminApp({

@@ -5,7 +5,7 @@ import {
   type OpenLedgerOptions as OpenEmbeddedOptions,
 } from '@sealgate/ledger-embedded';
 import type { LedgerAdministration, WaitingItem } from '@sealgate/admin-api';
-import type { LedgerAppender, LedgerHealth, UnitResult } from '@sealgate/ledger-port';
+import type { LedgerAppender, LedgerHealth, LedgerReader, UnitResult } from '@sealgate/ledger-port';
 import { openedOrStartError } from '@sealgate/service-host';
 import type { GatewayConfig } from './config.ts';
 import { writeFabricEvent, writeLateEvent } from './data/write-events.ts';
@@ -34,6 +34,8 @@ interface OpenedLedger extends LedgerAppender {
   readonly confirmsGuards: boolean;
   /** For the admin listener; undefined on Fabric, which is not administered here. */
   readonly administration: LedgerAdministration | undefined;
+  /** Single records, for the admin listener. */
+  readonly records: Pick<LedgerReader, 'read' | 'prove'>;
 }
 
 interface OpenLedgerOptions extends Omit<OpenEmbeddedOptions, 'config' | 'appendFunctions' | 'onResult'> {
@@ -74,6 +76,7 @@ async function openEmbedded({ stored, ...options }: OpenLedgerOptions): Promise<
     // With the operator's rights: the role of this service may append and not read.
     placesOf: ledger.administration.exploration.placesOf,
     confirmsGuards: true,
+    records: ledger.administration,
   });
 }
 
@@ -107,6 +110,7 @@ async function openFabricLedger({ stored, ...options }: OpenLedgerOptions): Prom
     // Keys and sources are in PostgreSQL, so the Fabric transaction cannot confirm them.
     confirmsGuards: false,
     administration: undefined,
+    records: ledger,
     placesOf: undefined,
   });
 }

@@ -135,6 +135,15 @@ describe('anchoring of a fingerprint', () => {
     expect(await run(ledger)).toBe(0);
   });
 
+  it('ends without a proof if the record is not on the Fabric network that the ledger is now', async () => {
+    const evidence = await laidAside();
+    const elsewhere = { ...scripted(['written']).ledger, hasLog: false, prove: async () => undefined };
+    expect(await run(elsewhere)).toBe(1);
+    expect(await look(evidence)).toEqual([expect.stringMatching(/^ledger_rec_/), 0]);
+    clockMs += 120_000;
+    expect(await run(elsewhere)).toBe(0);
+  });
+
   it('shows the anchor before the proof, and writes the proof once', async () => {
     const evidence = await laidAside();
     const unproved = scripted(['written'], 'no');

@@ -2,7 +2,7 @@ import { lookPlaces, type App } from '@sealgate/http';
 import type { AccessToken } from '@sealgate/identity';
 import { readiness, type Composition, type Own } from '@sealgate/service-host';
 import { administration, mcpApp, publicApp } from './app.ts';
-import { mcpResourceOf, type RiskConfig } from './config.ts';
+import { channelOfConfig, mcpResourceOf, type RiskConfig } from './config.ts';
 import { waitingWork } from './data/anchor-store.ts';
 import { anchoredRecords } from './data/anchored-records.ts';
 import { callersStore, identitiesStore, organizationsOf, signInStore } from './data/callers-store.ts';
@@ -66,6 +66,7 @@ function publicPortsOf({ config, now, newId, log, metrics }: Basics, parts: Part
     reads: resourceReads(sql),
     anchored: anchoredRecords(sql),
     prove: (channel, id) => parts.ledger.prove(channel, id),
+    peersChannel: parts.ledger.hasLog ? undefined : channelOfConfig(config),
     lists: resourceReads(look),
     recordExport: exportRecorder(sql, audit),
     personNames: (orgId, ids) => personNames(look, orgId, ids),

@@ -10,7 +10,7 @@ import { SCHEMA } from './risk-migrations.ts';
 
 export interface AnchorLedger extends Pick<Ledger, 'append' | 'findConflict' | 'prove' | 'health'> {
   openChannel(network: string, channel: string): Promise<void>;
-  /** Whether the ledger has a public log that can prove records; Fabric has none. */
+  /** Whether the ledger has a public log; on Fabric peers prove records. */
   readonly hasLog: boolean;
 }
 

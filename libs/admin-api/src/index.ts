@@ -17,6 +17,11 @@ export { auditProblem } from './audit-routes.ts';
 export { describedTerms, keyPosition, keyRoutes, keyTerms, keyView, rotationTerms } from './key-routes.ts';
 export { exportedList, LIST_RANGE, listRoute, period, periodText, rowsOf, timeFilter } from './list-route.ts';
 export { ledgerCall } from './ledger-loss.ts';
-export { adminLedgerRoutes, type AdminLedgerPorts, type LedgerAdministration } from './ledger-routes.ts';
+export {
+  adminLedgerRoutes,
+  adminRecordRoutes,
+  type AdminLedgerPorts,
+  type LedgerAdministration,
+} from './ledger-routes.ts';
 export { resourceRoutes, rowAnswers } from './resource-routes.ts';
 export { adminStateRoutes, type AdminStatePorts, type WaitingItem } from './state-routes.ts';

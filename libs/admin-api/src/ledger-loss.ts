@@ -4,6 +4,7 @@ import {
   ArchiveRefusedError,
   LedgerArchivedError,
   LedgerForbiddenError,
+  LedgerOverloadedError,
   LedgerUnavailableError,
 } from '@sealgate/ledger-port';
 import type { CursorCodec } from '@sealgate/paging';
@@ -167,6 +168,6 @@ export function ledgerRefusal(error: unknown, forbidden = NO_RIGHT): AppError | 
     return new AppError('INVALID_STATE_TRANSITION', error.message, { cause: error });
   if (error instanceof LedgerArchivedError) return new AppError('RECORD_ARCHIVED', error.message, { cause: error });
   if (error instanceof LedgerForbiddenError) return new AppError('FORBIDDEN', forbidden, { cause: error });
-  if (!(error instanceof LedgerUnavailableError)) return undefined;
+  if (!(error instanceof LedgerUnavailableError || error instanceof LedgerOverloadedError)) return undefined;
   return new AppError('LEDGER_UNAVAILABLE', error.message, { retryAfterSeconds: 1, cause: error });
 }

@@ -1,5 +1,5 @@
 import { enumOf, instantText, named, orNull } from '@sealgate/http';
-import { DeclaredLoss } from '@sealgate/schemas';
+import { DeclaredLoss, ProvedOnFabric } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 
 // Response schemas of the ledger routes of the admin listener.
@@ -63,7 +63,9 @@ const InclusionProof = named(
   }),
 );
 
-export const ProvedRecord = named('ProvedRecord', Type.Object({ receipt: Receipt, proof: InclusionProof }));
+const ProvedInLog = named('ProvedInLog', Type.Object({ receipt: Receipt, proof: InclusionProof }));
+
+export const ProvedRecord = named('ProvedRecord', Type.Union([ProvedInLog, ProvedOnFabric]));
 
 export const Audit = named(
   'AuditReport',

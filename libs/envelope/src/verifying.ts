@@ -1,6 +1,15 @@
 // Everything needed for verification, in Node and in browsers.
 export { SALT_BYTES, dataHashOf, receiptEntry, receiptLeaf, receiptLogProof } from './receipt.ts';
 export type { Receipt, RecordProof } from './receipt.ts';
+export { isOnFabric } from './fabric-proof.ts';
+export type {
+  AttestedCall,
+  FabricProof,
+  FabricReceipt,
+  ProvedInLog,
+  ProvedOnFabric,
+  ProvedRecord,
+} from './fabric-proof.ts';
 export { AUDIT_PROBLEMS, auditEventHash, auditPageText, HEAD_HASH_DIGITS, sealAuditPage } from './audit-page.ts';
 export type {
   AuditEvent,

@@ -1,4 +1,5 @@
 export { DeclaredLoss, LostEntries } from './declared-loss.ts';
+export { FabricProof, FabricReceipt, ProvedOnFabric } from './fabric-proof.ts';
 export {
   answered,
   answerOf,

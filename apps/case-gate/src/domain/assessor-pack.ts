@@ -59,7 +59,7 @@ export type AssessorPack = SignedMembers & {
 /**
  * Assembles the pack of a case. Apart from the generation time its bytes stay the same as long as the case does,
  * because each proof is the first one that was stored.
- * @throws AppError NOT_FOUND, CASE_NOT_SEALED, LEDGER_UNAVAILABLE while no checkpoint covers a seal.
+ * @throws AppError NOT_FOUND, CASE_NOT_SEALED, and as `proveSeal`.
  */
 export async function assemblePack(
   ports: PackPorts,
@@ -103,18 +103,19 @@ async function sealEntry(ports: PackPorts, seal: Seal): Promise<JsonValue> {
 }
 
 /**
- * Proves a seal and stores the proof: `{receipt, proof}`, the input of a verifier; `null` where the ledger has no
- * public log.
- * @throws AppError LEDGER_UNAVAILABLE while no checkpoint covers it.
+ * Proves a seal and stores the proof: `{receipt, proof}`, the input of a verifier; `null` for one that is not on the
+ * Fabric network, because it was made before the driver of the ledger was changed.
+ * @throws AppError LEDGER_UNAVAILABLE while no checkpoint covers it, or too few peers sign for it.
  */
 export async function proveSeal(
   { ledger, channel, keepProof }: Pick<PackPorts, 'ledger' | 'channel' | 'keepProof'>,
   ledgerRecordId: string,
 ): Promise<string> {
-  const proof = await ledger.prove(channel, ledgerRecordId).catch((cause: unknown) => {
-    throw new AppError('LEDGER_UNAVAILABLE', 'No checkpoint covers the seal yet.', { retryAfterSeconds: 1, cause });
+  const proved = await ledger.prove(channel, ledgerRecordId).catch((cause: unknown) => {
+    const detail = ledger.isLog ? 'No checkpoint covers the seal yet.' : 'Too few peers sign for the seal now.';
+    throw new AppError('LEDGER_UNAVAILABLE', detail, { retryAfterSeconds: 1, cause });
   });
-  if (proof === undefined && !ledger.isLog) return keepProof(ledgerRecordId, 'null');
-  if (proof === undefined) throw new Error('The ledger has no record of a completed seal.');
-  return keepProof(ledgerRecordId, canonical({ receipt: { ...proof.receipt }, proof: { ...proof.proof } }));
+  if (proved === undefined && !ledger.isLog) return keepProof(ledgerRecordId, 'null');
+  if (proved === undefined) throw new Error('The ledger has no record of a completed seal.');
+  return keepProof(ledgerRecordId, canonical({ receipt: { ...proved.receipt }, proof: { ...proved.proof } }));
 }

@@ -1,10 +1,15 @@
-import { DECISION_HEAD_TYPE, type DecisionHead } from '@sealgate/envelope';
+import { DECISION_HEAD_TYPE, type DecisionHead, type ProvedInLog } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import type { LedgerReader, StoredRecord } from '@sealgate/ledger-port';
 import type { LoggedDecision } from './gate-decision.ts';
 
 /** Decisions after the one to prove, up to the head: some megabytes. A head is written each minute. */
 export const MOST_FOLLOWING = 5_000;
+
+/** The embedded log. */
+export interface HeadLog extends Pick<LedgerReader, 'query'> {
+  prove(channel: string, id: string): Promise<ProvedInLog | undefined>;
+}
 
 interface ProofPorts {
   readonly decisions: {
@@ -14,7 +19,7 @@ interface ProofPorts {
       readonly limit: number;
     }): Promise<LoggedDecision[]>;
   };
-  readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
+  readonly embedded: HeadLog;
   readonly channel: string;
 }
 
@@ -24,7 +29,7 @@ export interface ProvedDecision {
   readonly prevHash: string | null;
   readonly following: readonly LoggedDecision[];
   readonly head: StoredRecord;
-  readonly proved: NonNullable<Awaited<ReturnType<LedgerReader['prove']>>>;
+  readonly proved: ProvedInLog;
 }
 
 /**

@@ -2,11 +2,11 @@ import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
 import { adminBase, adminRoute, exportedList, listRoute, period, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import { named, type Route } from '@sealgate/http';
-import { LedgerUnavailableError, type LedgerReader, type StoredRecord } from '@sealgate/ledger-port';
+import { LedgerUnavailableError, type StoredRecord } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { DecisionsStore } from '../data/decisions-store.ts';
 import { LoggedDecision } from '../domain/gate-decision.ts';
-import { MOST_FOLLOWING, proveDecision } from '../domain/prove-decision.ts';
+import { MOST_FOLLOWING, proveDecision, type HeadLog } from '../domain/prove-decision.ts';
 import { IdText, OrNull, ReasonCode, Sha256, SubjectRef, Text, VenueId, Verdict } from '../schemas.ts';
 import { environmentQuery, ofEnvironment, type AdminPorts } from './admin-base.ts';
 
@@ -64,7 +64,7 @@ const filters = {
 export interface AdminRecordsPorts extends Pick<AdminPorts, 'cursors' | 'auditChange'> {
   readonly decisions: DecisionsStore;
   /** The embedded log. It receives the heads of decisions whichever ledger receives seals. */
-  readonly embedded: Pick<LedgerReader, 'query' | 'prove'>;
+  readonly embedded: HeadLog;
   /** The channel of the heads of decisions. */
   readonly channel: string;
 }
@@ -148,7 +148,7 @@ function chainRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
 
 interface ProvedHead {
   readonly record: StoredRecord;
-  readonly proved: Awaited<ReturnType<LedgerReader['prove']>>;
+  readonly proved: Awaited<ReturnType<HeadLog['prove']>>;
 }
 
 function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {

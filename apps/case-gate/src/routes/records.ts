@@ -1,5 +1,6 @@
 import { named, routeFor, type Reply, type Route } from '@sealgate/http';
 import { AppError } from '@sealgate/errors';
+import { ProvedOnFabric } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import { assemblePack, type PackPorts } from '../domain/assessor-pack.ts';
 import { settledCase, type CaseReadPorts } from '../domain/case-lifetime.ts';
@@ -11,6 +12,18 @@ import { CaseId, Flag, OrNull, SubjectRef, Text, Time } from '../schemas.ts';
 import { packPage, prefersHtml } from './pack-page.ts';
 
 const route = routeFor<GateCaller>();
+
+const open = Type.Object({}, { additionalProperties: true });
+
+const ProvedInLog = named(
+  'ProvedInLog',
+  Type.Object({ receipt: open, proof: open }, { description: 'Input of `sealgate-verify receipt`.' }),
+);
+
+const SealProof = named(
+  'SealProof',
+  Type.Union([ProvedInLog, ProvedOnFabric], { description: 'Of the ledger record, as it was first made.' }),
+);
 
 const Pack = named(
   'AssessorPack',
@@ -28,16 +41,7 @@ const Pack = named(
           document: Type.Object({}, { additionalProperties: true }),
           seal_hash: Text,
           ledger_record_id: Text,
-          proof: OrNull(
-            Type.Object(
-              {},
-              {
-                additionalProperties: true,
-                description:
-                  '{receipt, proof} of the ledger record; null where the seal is on Fabric, which has no public log.',
-              },
-            ),
-          ),
+          proof: OrNull(SealProof, { description: 'Null if it was sealed on a ledger that proves it no more.' }),
         }),
       ),
     ),

@@ -143,25 +143,17 @@ function historyReader(
 /** A proof of a record of our contract, by the organisations that endorse the writes of its mapping. */
 function proverOf({ client, channels, identity }: FabricAssetsOptions): NonNullable<AssetLedger['prove']> {
   return async (target, id, { withBlock }) => {
-    const { network, channel, chaincode, contract, endorsers } = target;
-    const { fabricChannel, prefix } = channels.of(channel);
-    const words = contractWords(target, { prefix });
-    const place = {
-      ...{ channel: fabricChannel, chaincode, id: prefix + id },
-      ...defined({ contract, organizations: endorsers, identity }),
-    };
-    const proved = await reached(proveFabricRecord(client, place, { withBlock })).catch((error: unknown) => {
+    const { channel, chaincode, contract, endorsers } = target;
+    const place = { channel, chaincode, id, ...defined({ contract, organizations: endorsers, identity }) };
+    const asking = proveFabricRecord({ client, channels }, place, { withBlock });
+    const proved = await reached(asking).catch((error: unknown) => {
       if (!(error instanceof ContractRefusedError)) throw error;
       throw new ContractRefusal(contractMessage(error.message), { cause: error });
     });
-    const found = proved === undefined ? undefined : words.asset(proved.answer);
-    if (proved === undefined || found === undefined) return undefined;
-    const { owner, extra, version, contentHash, transactionId, at } = proved.record;
-    const receipt = {
-      ...{ network, channel, id, type: found.type ?? '' },
-      ...{ owner, extra, version, contentHash, transactionId, at },
-    };
-    return { ...found, receipt, proof: proved.proof };
+    if (proved === undefined) return undefined;
+    const { answer, receipt, proof } = proved;
+    const found = contractWords(target, channels.of(channel)).asset(answer);
+    return found && { ...found, receipt, proof };
   };
 }
 

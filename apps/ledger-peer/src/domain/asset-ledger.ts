@@ -1,7 +1,7 @@
+import type { ProvedOnFabric } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 import type { AssetQuery, OrderedAsset } from './asset.ts';
 import type { AssetResult, Failure, WrittenTransaction } from './asset-result.ts';
-import type { ProvedOnFabric } from './fabric-proof.ts';
 import type { Target } from './mapping.ts';
 
 /** An asset to write, or to run an action on. */

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@sealgate/json';
-import { closedObject, lineOfText, named, orNull } from '@sealgate/schemas';
+import { closedObject, lineOfText, named, orNull, ProvedOnFabric } from '@sealgate/schemas';
 import { Type, type SchemaOptions, type Static } from '@sinclair/typebox';
 
 export const MAX_ASSETS = 1000;
@@ -98,3 +98,11 @@ export const AssetPage = named(
   }),
 );
 export type AssetPage = Static<typeof AssetPage>;
+
+export const FabricProvedAsset = named(
+  'FabricProvedAsset',
+  Type.Object(
+    { asset: ReadAsset, ...ProvedOnFabric.properties },
+    { description: 'With `proof=true` or `proof=block`, on Fabric.' },
+  ),
+);

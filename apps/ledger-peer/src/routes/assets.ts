@@ -11,6 +11,7 @@ import {
   AssetPage,
   AssetQuery,
   AssetType,
+  FabricProvedAsset,
   MAX_ASSETS,
   NewAssets,
   ReadAsset,
@@ -18,7 +19,6 @@ import {
 import { FAILURE_CODES_TEXT, Summary } from '../domain/asset-result.ts';
 import { signedBy } from '../domain/asset-ledger.ts';
 import { CALLS_LEDGER, type PeerCaller } from '../domain/caller.ts';
-import { FabricProvedAsset } from '../domain/fabric-proof.ts';
 import { AcceptedJob } from '../domain/jobs.ts';
 import { ProvedAsset } from '../domain/public-log.ts';
 import { proveAsset, queryAssets, readAsset, type ReadAssetsPorts } from '../domain/read-assets.ts';

@@ -152,7 +152,7 @@ async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: Prove
     if (moved.length === 0 || found === undefined) return;
     const id = newId('prf_');
     const subject = { subjectType: 'evidence', subjectId: evidenceId, sha256, ledgerRecordId };
-    const item = canonical({ id, ...subject, ...proof, sealedAt });
+    const item = canonical({ id, ...subject, ...proofMembers(proof), sealedAt });
     const of = { org_id: orgId, evidence_id: evidenceId, ledger_record_id: ledgerRecordId };
     const proofRow = { proof_id: id, ...of, created_at: new Date(nowMs), from_revision: revision, item };
     await transaction.query(insertRow('proofs', proofRow));
@@ -161,4 +161,12 @@ async function writeProof({ sql, now, newId }: AnchorStoreOptions, anchor: Prove
       { kind: 'proof', id: evidenceId, delta: 1, ...attributes },
     ]);
   });
+}
+
+/** The members of a proof of the partner API; on Fabric those of a log are null. */
+function proofMembers(proof: ProvenAnchor['proof']) {
+  if (!('receipt' in proof)) return proof;
+  const { receipt, proof: signed } = proof;
+  const ofLog = { index: null, leafHash: null, treeSize: null, inclusionPath: null, checkpoint: null };
+  return { channel: receipt.channel, ...ofLog, receipt: { ...receipt }, proof: { ...signed } };
 }

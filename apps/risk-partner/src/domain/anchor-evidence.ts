@@ -1,3 +1,4 @@
+import { isOnFabric, type ProvedOnFabric, type ProvedRecord, type RecordProof } from '@sealgate/envelope';
 import {
   LedgerOverloadedError,
   LedgerUnavailableError,
@@ -18,10 +19,11 @@ export interface Anchor {
   readonly attempts: number;
 }
 
-type Proof = Exclude<Awaited<ReturnType<LedgerReader['prove']>>, undefined>;
+/** A proof as it is stored. In a log: without what tells of a declared loss, as its checkpoint names the log. */
+export type StoredProof = Omit<RecordProof, 'epoch' | 'origin' | 'declaration'> | ProvedOnFabric;
 
 export interface ProvenAnchor extends Anchor {
-  readonly proof: Omit<Proof['proof'], 'epoch' | 'origin' | 'declaration'>;
+  readonly proof: StoredProof;
   readonly sealedAt: string;
 }
 
@@ -32,14 +34,13 @@ export interface AnchorStore {
   /** The ledger holds a different record under this id: permanent. */
   refuse(anchor: Anchor): Promise<void>;
   anchored(anchor: Anchor): Promise<void>;
-  /** Anchored in a ledger without a public log: done, without a proof. */
+  /** Anchored elsewhere, before the driver of the ledger was changed to Fabric: done, without a proof. */
   unproved(anchor: Anchor): Promise<void>;
   proved(anchor: ProvenAnchor): Promise<void>;
 }
 
 export interface AnchorPorts {
   readonly store: AnchorStore;
-  /** `hasLog`: whether it can prove records. An anchor is done when proved; without a log, when written. */
   readonly ledger: LedgerAppender & Pick<LedgerReader, 'prove'> & { readonly hasLog: boolean };
   readonly network: string;
   /** `<networkId>.<name>`. */
@@ -72,7 +73,7 @@ export async function anchorDue(ports: AnchorPorts): Promise<number> {
 async function step(ports: AnchorPorts, anchor: Anchor): Promise<void> {
   try {
     if (anchor.state === 'waiting' && !(await append(ports, anchor))) return;
-    await (ports.ledger.hasLog ? prove(ports, anchor) : ports.store.unproved(anchor));
+    await prove(ports, anchor);
   } catch (error) {
     if (!isOutage(error)) ports.onFailure(anchor, error);
     // If this write fails too, the lease simply expires.
@@ -96,15 +97,15 @@ async function append({ ledger, store, network, channel, onRefused }: AnchorPort
 
 async function prove({ ledger, store, channel }: AnchorPorts, anchor: Anchor): Promise<void> {
   const found = await ledger.prove(channel, anchor.ledgerRecordId);
+  if (found === undefined && !ledger.hasLog) return store.unproved(anchor);
   if (found === undefined) throw new LedgerUnavailableError('The record cannot be read yet.');
-  const { receipt, proof } = found;
-  // The checkpoint names its log, also after a declared loss.
-  const { index, leafHash, treeSize, inclusionPath, checkpoint } = proof;
-  await store.proved({
-    ...anchor,
-    proof: { channel: proof.channel, index, leafHash, treeSize, inclusionPath, checkpoint },
-    sealedAt: receipt.at,
-  });
+  await store.proved({ ...anchor, proof: storedProof(found), sealedAt: found.receipt.at });
+}
+
+function storedProof(proved: ProvedRecord): StoredProof {
+  if (isOnFabric(proved)) return proved;
+  const { channel, index, leafHash, treeSize, inclusionPath, checkpoint } = proved.proof;
+  return { channel, index, leafHash, treeSize, inclusionPath, checkpoint };
 }
 
 /** Expected outages: the anchor stays in the outbox and is retried. */

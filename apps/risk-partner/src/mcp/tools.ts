@@ -53,7 +53,7 @@ const LISTS: Readonly<Record<string, ToolText>> = {
   list_proofs: {
     collection: 'proofs',
     title: 'List ledger proofs',
-    description: `Lists the proofs that approved evidence was sealed in the public ledger: leaf hash, position, inclusion path and signed checkpoint, for offline verification. Use it when asked whether evidence existed at a time or has changed since; subjectId, the id of the evidence, selects its proof. ${PAGED}`,
+    description: `Lists the proofs that approved evidence was sealed in the public ledger: leaf hash, position, inclusion path and signed checkpoint, or on Fabric what peers signed, for offline verification. Use it when asked whether evidence existed at a time or has changed since; subjectId, the id of the evidence, selects its proof. ${PAGED}`,
   },
   list_frameworks: {
     collection: 'frameworks',

@@ -1,7 +1,7 @@
 import type { Receipt as SealedReceipt, RecordProof } from '@sealgate/envelope';
 import { named, routeFor, type Route } from '@sealgate/http';
 import type { JsonValue } from '@sealgate/json';
-import { DeclaredLoss, type MembersOf } from '@sealgate/schemas';
+import { DeclaredLoss, ProvedOnFabric, type MembersOf } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import type { RiskCaller } from '../domain/caller.ts';
 import { proveEvidence, type ProveEvidencePorts } from '../domain/prove-evidence.ts';
@@ -42,16 +42,19 @@ const InclusionProof = named(
   } satisfies MembersOf<RecordProof>),
 );
 
-const EvidenceProof = named(
-  'EvidenceProof',
-  Type.Object({
-    receipt: Receipt,
-    proof: InclusionProof,
-    record: Type.Object(
-      { data: Type.Unknown({ description: 'With the fingerprint; null once it was erased from the ledger.' }) },
-      { description: 'The content of the record.' },
-    ),
-  }),
+const record = named(
+  'FingerprintRecord',
+  Type.Object(
+    { data: Type.Unknown({ description: 'With the fingerprint; null once it was erased from the ledger.' }) },
+    { description: 'The content of the record.' },
+  ),
+);
+
+const EvidenceProof = named('EvidenceProof', Type.Object({ receipt: Receipt, proof: InclusionProof, record }));
+
+const FabricEvidenceProof = named(
+  'FabricEvidenceProof',
+  Type.Object({ ...ProvedOnFabric.properties, record }, { description: ProvedOnFabric.description! }),
 );
 
 /** The proof of one evidence, for whoever may read it. */
@@ -63,12 +66,17 @@ export function evidenceProofRoute(ports: ProveEvidencePorts): Route<RiskCaller>
     operationId: 'dashboard_prove_evidence',
     summary: 'Prove that the fingerprint of evidence is in the ledger, in the format of the offline verifier',
     description:
-      'For evidence that has a proof in `/api/v1/proofs`, with that proof; other evidence is 404. In a log that began with a declared loss, the proof is against the newest checkpoint and shows the declaration.',
+      'For evidence that has a proof in `/api/v1/proofs`, with that proof; other evidence is 404. In a log that began with a declared loss, the proof is against the newest checkpoint and shows the declaration. On Fabric it is what peers signed; 503 while they have not signed yet and too few answer.',
     charge: 1,
     idempotency: 'none',
     tags: ['dashboard'],
     params: ofId,
-    responses: { 200: { description: 'The record, its receipt and its inclusion proof.', schema: EvidenceProof } },
+    responses: {
+      200: {
+        description: 'The record, its receipt and its proof.',
+        schema: Type.Union([EvidenceProof, FabricEvidenceProof]),
+      },
+    },
     errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE', 'RECORD_ARCHIVED'],
     handler: async ({ caller, params }) => ({ status: 200, body: await proveEvidence(ports, caller, params.id) }),
   });

@@ -1,4 +1,5 @@
 import { enumOf, instantText, named, namedAfter } from '@sealgate/http';
+import { ProvedOnFabric } from '@sealgate/schemas';
 import { Type, type TProperties, type TSchema } from '@sinclair/typebox';
 import { AssetItem, Criticality } from '../domain/asset.ts';
 import { ControlItem, ControlStatus } from '../domain/control.ts';
@@ -32,15 +33,19 @@ const Coverage = named(
   }),
 );
 
-const Proof = named(
-  'Proof',
+const provedSubject = {
+  id: Text,
+  subjectType: Type.Literal('evidence'),
+  subjectId: Text,
+  sha256: Sha256,
+  ledgerRecordId: Text,
+  channel: Text,
+};
+
+const LogProof = named(
+  'LogProof',
   Type.Object({
-    id: Text,
-    subjectType: Type.Literal('evidence'),
-    subjectId: Text,
-    sha256: Sha256,
-    ledgerRecordId: Text,
-    channel: Text,
+    ...provedSubject,
     index: Integer,
     leafHash: Sha256,
     treeSize: Integer,
@@ -49,6 +54,25 @@ const Proof = named(
     sealedAt: Time,
   }),
 );
+
+const PeersProof = named(
+  'PeersProof',
+  Type.Object(
+    {
+      ...provedSubject,
+      index: Type.Null(),
+      leafHash: Type.Null(),
+      treeSize: Type.Null(),
+      inclusionPath: Type.Null(),
+      checkpoint: Type.Null(),
+      sealedAt: Time,
+      ...ProvedOnFabric.properties,
+    },
+    { description: 'On Fabric, which has no log: what peers signed.' },
+  ),
+);
+
+const Proof = named('Proof', Type.Union([LogProof, PeersProof]));
 
 const counts = ['assets', 'risks', 'evidence', 'controls', 'policies', 'frameworks', 'coverage', 'proofs'] as const;
 

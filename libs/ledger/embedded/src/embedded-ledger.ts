@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { randomPool } from '@sealgate/auth';
+import type { ProvedInLog } from '@sealgate/envelope';
 import type { ArchiveOrder, ArchiveProgress, AuditReport, Ledger } from '@sealgate/ledger-port';
 import type { NoteVerifier } from '@sealgate/merkle';
 import { inSpan } from '@sealgate/observability';
@@ -77,7 +78,7 @@ export interface EmbeddedLedger extends Ledger, PublicLogReads {
   commits(channel: string, from: number): Promise<Commit[]>;
   audit(channel: string, signal?: AbortSignal, onWalked?: (records: number) => void): Promise<AuditReport>;
   /** A record of a type that is not wanted is treated as absent: nothing is proved or waited for. */
-  prove(channel: string, id: string, wants?: (type: string) => boolean): ReturnType<Ledger['prove']>;
+  prove(channel: string, id: string, wants?: (type: string) => boolean): Promise<ProvedInLog | undefined>;
   /** `read` without parsing: content is the canonical text as stored. */
   readRow(channel: string, id: string): Promise<RecordRow | undefined>;
   /** `query` with a limit on the size of the answer. */

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { isOnFabric } from '@sealgate/envelope';
 import {
   ClaimInFlightError,
   LedgerUnavailableError,
@@ -114,6 +115,31 @@ describe('claims on Fabric', () => {
 });
 
 describe('the ledger on Fabric', () => {
+  it('proves a record by what peers sign of the contract and of the transaction that wrote it', async () => {
+    const place = newChannel();
+    const { transactionId } = (await ledger.append(unit(place, 'a'))) as { transactionId: string };
+    const proved = (await ledger.prove(place.channel, 'a'))!;
+    if (!isOnFabric(proved)) throw new Error('The proof is of a log.');
+    const { receipt, proof } = proved;
+    expect(receipt).toMatchObject({ ...place, id: 'a', type: 'asset', version: 1, transactionId });
+    expect(proof).toMatchObject({
+      v: 1,
+      kind: 'fabric',
+      channel: 'main',
+      chaincode: 'records',
+      statement: { transactionId },
+    });
+    for (const { responses } of [proof.view, proof.statement])
+      expect(responses.map(({ mspId }) => mspId)).toEqual(['Org1MSP']);
+  });
+
+  it('has no proof of what is not there, and refuses one while too few peers answer', async () => {
+    const { channel } = newChannel();
+    for (const id of ['nobody', '', 'a\u0000']) expect(await ledger.prove(channel, id)).toBeUndefined();
+    test.peer.faults.inject('endorse', { status: { code: 14, message: 'down' } });
+    await expect(test.openLedger().ledger.prove(channel, 'nobody')).rejects.toThrow(LedgerUnavailableError);
+  }, 30_000);
+
   it('reports late what the caller was not told', async () => {
     const place = newChannel();
     const late = told.filter(({ isLate }) => isLate).length;
@@ -217,6 +243,7 @@ describe('the ledger on Fabric', () => {
     await expect(narrow.openChannel('other', 'other.main')).rejects.toThrow(LedgerUnavailableError);
     await narrow.openChannel('acme', 'acme.main');
     expect(await narrow.read('other.main', 'a')).toBeUndefined();
+    expect(await narrow.prove('other.main', 'a')).toBeUndefined();
     expect(await narrow.query({ channel: 'other.main', type: 'asset', afterId: '', limit: 5 })).toEqual([]);
     expect(await narrow.findConflict(unit(place, 'a'))).toBeUndefined();
     expect(await narrow.audit('other.main')).toMatchObject({

@@ -1,3 +1,4 @@
+import type { ProvedOnFabric } from '@sealgate/envelope';
 import type { AuditReport, Ledger, StoredRecord } from '@sealgate/ledger-port';
 import type { Database } from '@sealgate/storage';
 import { AppendUnits, type OnResult } from './append-units.ts';
@@ -8,6 +9,7 @@ import type { FabricChannel } from './connection-file.ts';
 import type { OnSettlement } from './ending-writer.ts';
 import type { ContractCall, FabricClient, FabricHealth } from './fabric-client.ts';
 import { asLedgerError, ContractRefusedError } from './fabric-errors.ts';
+import { proveFabricRecord, type ProvingNetwork } from './record-proof.ts';
 import { isImpossible, storedRecordOf, type ContractRecord } from './records-contract.ts';
 
 export interface FabricLedgerOptions {
@@ -111,10 +113,25 @@ export function fabricLedger(options: FabricLedgerOptions): FabricLedger {
       } while (bookmark !== '' && found.length < limit);
       return found;
     },
-    // Fabric has no public log: outsiders verify the channel itself.
-    prove: () => Promise.resolve(undefined),
+    prove: (channel, id) => provedIn({ client, channels }, channel, id),
+    // Fabric has no public log.
     checkpoint: () => Promise.resolve(undefined),
     audit: (channel, signal): Promise<AuditReport> => auditRecords({ channels, ask }, channel, signal),
     health: () => client.health(probes),
   };
+}
+
+async function provedIn(
+  network: ProvingNetwork & { readonly channels: ChannelMap },
+  channel: string,
+  id: string,
+): Promise<ProvedOnFabric | undefined> {
+  if (network.channels.find(channel) === undefined) return undefined;
+  try {
+    const proved = await proveFabricRecord(network, { channel, chaincode: CHAINCODE, id });
+    return proved && { receipt: proved.receipt, proof: proved.proof };
+  } catch (error) {
+    if (isImpossible(error)) return undefined;
+    throw asLedgerError(error);
+  }
 }

@@ -33,7 +33,6 @@ export type { OpenRecordsLedgerOptions } from './open-gateway.ts';
 export { openFabric } from './open-fabric.ts';
 export type { OnResult } from './append-units.ts';
 export { proveFabricRecord } from './record-proof.ts';
-export type { FabricProof, ProvedRecord } from './record-proof.ts';
 export { UnsupportedPolicyError } from './channel-policies.ts';
 export { readChannelTrust, type FabricTrust } from './channel-trust.ts';
 export { readChannelTransaction, type ChannelTransaction } from './read-transaction.ts';

@@ -1,14 +1,20 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { AttestedCall } from '@sealgate/envelope';
 import { common, ledger as ledgerProtos, peer as peerProtos } from '@hyperledger/fabric-protos';
 import type { FabricClient } from './fabric-client.ts';
+import { ChannelMap } from './channel-map.ts';
 import { MisconfiguredError, UnavailableError } from './fabric-errors.ts';
-import { proveFabricRecord, type AttestedCall } from './record-proof.ts';
+import { proveFabricRecord } from './record-proof.ts';
 import { caught, write } from './testing/contract-calls.ts';
 import { openTestFabric, type TestFabric } from './testing/open-test-fabric.ts';
 
 let test: TestFabric;
 let client: FabricClient;
+const channels = new ChannelMap([
+  { name: 'main', holds: ['acme.main'] },
+  { name: 'nowhere', holds: ['acme.nowhere'] },
+]);
 beforeAll(async () => {
   test = await openTestFabric({ furtherOrganizations: ['Org2MSP'] });
   client = test.open();
@@ -16,7 +22,7 @@ beforeAll(async () => {
 afterEach(() => test.peer.faults.clear());
 afterAll(() => test.close());
 
-const place = (id: string) => ({ channel: 'main', chaincode: 'records', id });
+const place = (id: string) => ({ channel: 'acme.main', chaincode: 'records', id });
 const both = { organizations: ['Org1MSP', 'Org2MSP'] };
 const signersOf = ({ responses }: AttestedCall) => responses.map(({ mspId }) => mspId);
 
@@ -31,8 +37,14 @@ describe('a proof of a record', () => {
     const id = randomUUID();
     const { transactionId, blockNumber } = await client.submit(write(id));
     const height = test.peer.channel('main').height();
-    const { record, proof } = (await proveFabricRecord(client, { ...place(id), ...both }))!;
+    const { receipt, answer, proof } = (await proveFabricRecord({ client, channels }, { ...place(id), ...both }))!;
+    const record = JSON.parse(answer.toString()) as { contentHash: string; at: string };
     expect(record).toMatchObject({ id, transactionId, data: { n: 1 } });
+    const { contentHash, at } = record;
+    expect(receipt).toEqual({
+      ...{ network: 'acme', channel: 'acme.main', id, type: 'asset', owner: null, extra: null },
+      ...{ version: 1, contentHash, transactionId, at },
+    });
     expect(proof).toMatchObject({ v: 1, kind: 'fabric', channel: 'main', chaincode: 'records' });
     expect(signersOf(proof.view)).toEqual(['Org1MSP', 'Org2MSP']);
     expect(signersOf(proof.statement)).toEqual(['Org1MSP', 'Org2MSP']);
@@ -56,7 +68,7 @@ describe('a proof of a record', () => {
   it('is signed by the organisations that discovery chooses if none are named', async () => {
     const id = randomUUID();
     await client.submit(write(id));
-    const { proof } = (await proveFabricRecord(client, place(id)))!;
+    const { proof } = (await proveFabricRecord({ client, channels }, place(id)))!;
     expect(signersOf(proof.view)).toEqual(['Org1MSP']);
     expect(signersOf(proof.statement)).toEqual(['Org1MSP']);
   });
@@ -64,19 +76,19 @@ describe('a proof of a record', () => {
   it('has the block of the transaction on request', async () => {
     const id = randomUUID();
     const { blockNumber } = await client.submit(write(id));
-    const { proof } = (await proveFabricRecord(client, place(id), { withBlock: true }))!;
+    const { proof } = (await proveFabricRecord({ client, channels }, place(id), { withBlock: true }))!;
     const block = common.Block.deserializeBinary(Buffer.from(proof.block!, 'base64'));
     expect(block.getHeader()!.getNumber()).toBe(blockNumber);
   });
 
   it('is missing for a record that is not there', async () => {
-    expect(await proveFabricRecord(client, { ...place(randomUUID()), ...both })).toBeUndefined();
+    expect(await proveFabricRecord({ client, channels }, { ...place(randomUUID()), ...both })).toBeUndefined();
   });
 
   it('is unavailable while an organisation has no peer', async () => {
     const id = randomUUID();
     await client.submit(write(id));
-    const proved = proveFabricRecord(client, { ...place(id), organizations: ['Org1MSP', 'Org3MSP'] });
+    const proved = proveFabricRecord({ client, channels }, { ...place(id), organizations: ['Org1MSP', 'Org3MSP'] });
     expect(await caught(proved)).toMatchObject({ name: 'UnavailableError', reason: 'endorsers_away' });
   }, 15_000);
 
@@ -84,9 +96,9 @@ describe('a proof of a record', () => {
     const id = randomUUID();
     await client.submit(write(id));
     test.peer.faults.inject('endorse', { status: { code: 14, message: 'down' } });
-    expect(await caught(proveFabricRecord(client, place(id)))).toBeInstanceOf(UnavailableError);
+    expect(await caught(proveFabricRecord({ client, channels }, place(id)))).toBeInstanceOf(UnavailableError);
     test.peer.faults.clear();
-    const elsewhere = proveFabricRecord(client, { ...place(id), channel: 'nowhere' });
+    const elsewhere = proveFabricRecord({ client, channels }, { ...place(id), channel: 'acme.nowhere' });
     expect(await caught(elsewhere)).toBeInstanceOf(MisconfiguredError);
     expect(client.state().calls).toBe(0);
   }, 15_000);

@@ -1,49 +1,26 @@
+import type { AttestedCall, FabricProof, ProvedOnFabric } from '@sealgate/envelope';
 import type { Attestation } from './attestation.ts';
+import type { ChannelMap } from './channel-map.ts';
 import type { ContractCall, FabricClient } from './fabric-client.ts';
 import { ContractRefusedError, UnavailableError } from './fabric-errors.ts';
-import type { ContractRecord } from './records-contract.ts';
+import { fabricReceiptOf, type ContractRecord } from './records-contract.ts';
 
-/** Where a record of our contract is. Fabric's own names. */
-export interface RecordPlace extends Pick<
-  ContractCall,
-  'channel' | 'chaincode' | 'contract' | 'organizations' | 'identity'
-> {
-  /** As the contract knows it, with the prefix of a shared channel. */
+/** Where a record of our contract is. */
+export interface RecordPlace extends Pick<ContractCall, 'chaincode' | 'contract' | 'organizations' | 'identity'> {
+  /** Ours: `<networkId>.<name>`. */
+  readonly channel: string;
   readonly id: string;
 }
 
-/** A call and what the peers signed about it; binary members are base64. */
-export interface AttestedCall {
-  /** A `SignedProposal`. */
-  readonly proposal: string;
-  /** A `ProposalResponsePayload` and an `Endorsement` each. */
-  readonly responses: {
-    readonly mspId: string;
-    readonly payload: string;
-    readonly endorsement: string;
-  }[];
+/** Our channels, and the network that holds them. */
+export interface ProvingNetwork {
+  readonly client: Pick<FabricClient, 'attest' | 'evaluate'>;
+  readonly channels: Pick<ChannelMap, 'of'>;
 }
 
-/**
- * What peers signed about a record: that the contract answers it (`view`), and that the transaction that wrote it is in
- * the channel, with its validation code (`statement`). `npx sealgate-verify fabric` checks it.
- */
-export interface FabricProof {
-  readonly v: 1;
-  readonly kind: 'fabric';
-  readonly channel: string;
-  readonly chaincode: string;
-  readonly view: AttestedCall;
-  readonly statement: AttestedCall & { readonly transactionId: string };
-  /** The whole block of the transaction, if it was asked for: with everything else that is in it. */
-  readonly block?: string;
-}
-
-export interface ProvedRecord {
-  readonly record: ContractRecord;
+export interface ProvedContractRecord extends ProvedOnFabric {
   /** The record, as the contract returned it. */
   readonly answer: Buffer;
-  readonly proof: FabricProof;
 }
 
 const QUERY_CHAINCODE = 'qscc';
@@ -54,21 +31,24 @@ const PROOF_MAX_BYTES = 32 * 1024 * 1024;
  * A proof of the newest version of a record, made now by the peers; nothing is submitted. Without `organizations`, those
  * sign that discovery chooses by the policy of the chaincode. Undefined: there is no such record.
  *
- * @throws as `FabricClient.attest`; UnavailableError also for a transaction that is too large for a proof.
+ * @throws as `FabricClient.attest`; UnavailableError also for a transaction that is too large for a proof;
+ *   LedgerUnavailableError if no Fabric channel holds ours.
  */
 export async function proveFabricRecord(
-  client: Pick<FabricClient, 'attest' | 'evaluate'>,
-  { id, ...place }: RecordPlace,
+  { client, channels }: ProvingNetwork,
+  { id, channel: ours, ...called }: RecordPlace,
   { withBlock = false }: { readonly withBlock?: boolean } = {},
-): Promise<ProvedRecord | undefined> {
-  const { channel, chaincode, identity } = place;
-  const read = { ...place, transaction: 'read', args: [id] };
+): Promise<ProvedContractRecord | undefined> {
+  const { chaincode, identity } = called;
+  const place = channels.of(ours);
+  const channel = place.fabricChannel;
+  const read = { ...called, channel, transaction: 'read', args: [place.prefix + id] };
   const view = await client.attest(read, {
     mayBeOutdated: (answer) => answer instanceof ContractRefusedError || answer.length === 0,
   });
   if (view.result.length === 0) return undefined;
-  const record = JSON.parse(view.result.toString('utf8')) as ContractRecord;
-  const { transactionId } = record;
+  const receipt = fabricReceiptOf(JSON.parse(view.result.toString('utf8')) as ContractRecord, ours, place);
+  const { transactionId } = receipt;
   const organizations = [...new Set(view.responses.map(({ mspId }) => mspId))];
   const asked = { channel, chaincode: QUERY_CHAINCODE, args: [channel, transactionId], identity };
   const statement = await known(
@@ -81,19 +61,16 @@ export async function proveFabricRecord(
   const block = withBlock
     ? await known(client.evaluate({ ...asked, transaction: 'GetBlockByTxID' })).then(boundedBlock)
     : undefined;
-  return {
-    record,
-    answer: view.result,
-    proof: {
-      v: 1,
-      kind: 'fabric',
-      channel,
-      chaincode,
-      view: attestedCall(view),
-      statement: { transactionId, ...attestedCall(statement) },
-      ...(block === undefined ? {} : { block }),
-    },
+  const proof: FabricProof = {
+    v: 1,
+    kind: 'fabric',
+    channel,
+    chaincode,
+    view: attestedCall(view),
+    statement: { transactionId, ...attestedCall(statement) },
+    ...(block === undefined ? {} : { block }),
   };
+  return { receipt, proof, answer: view.result };
 }
 
 /** A peer that has the record has its transaction; another one that was asked may not have it yet. */

@@ -1,3 +1,4 @@
+import type { FabricReceipt } from '@sealgate/envelope';
 import { canonical, sha256, type JsonValue } from '@sealgate/json';
 import { parseChannel, type NewRecord, type RecordReceipt, type StoredRecord } from '@sealgate/ledger-port';
 import type { ChannelPlace } from './channel-map.ts';
@@ -69,6 +70,12 @@ export function storedRecordOf(record: ContractRecord, channel: string, { prefix
     transactionId: record.transactionId,
     at: record.at,
   };
+}
+
+export function fabricReceiptOf(record: ContractRecord, channel: string, place: ChannelPlace): FabricReceipt {
+  const { network, id, type, owner, extra, transactionId, at } = storedRecordOf(record, channel, place);
+  const { version, contentHash } = record;
+  return { network, channel, id, type, owner, extra, version, contentHash, transactionId, at };
 }
 
 /** Whether the content matches the hash made by the contract when it was written. */

@@ -72,6 +72,23 @@ export function describeLedger(name: string, { ledger, newChannel }: LedgerUnder
       expect(await ledger().prove(newChannel().channel, 'nobody')).toBeUndefined();
     });
 
+    it('proves a record, with a receipt of what was written', async () => {
+      const place = newChannel();
+      const content = { owner: 'o', extra: '{"x":1}' };
+      const { transactionId } = written(await ledger().append(unit(place, [record('a', content)])));
+      const { receipt } = (await ledger().prove(place.channel, 'a'))!;
+      const { at } = (await ledger().read(place.channel, 'a'))!;
+      expect(receipt).toMatchObject({
+        ...place,
+        id: 'a',
+        type: 'asset',
+        owner: 'o',
+        extra: { x: 1 },
+        transactionId,
+        at,
+      });
+    });
+
     it('returns the first receipt for the same content', async () => {
       const place = newChannel();
       const first = written(await ledger().append(unit(place, [record('a')])));

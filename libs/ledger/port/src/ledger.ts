@@ -1,4 +1,4 @@
-import type { RecordProof, Receipt } from '@sealgate/envelope';
+import type { ProvedRecord } from '@sealgate/envelope';
 import type { JsonValue } from '@sealgate/json';
 
 /** A record to be written. Identity is (network, channel, id); the rest is content. */
@@ -193,8 +193,11 @@ export interface RecordQuery {
 export interface LedgerReader {
   read(channel: string, id: string): Promise<StoredRecord | undefined>;
   query(query: RecordQuery): Promise<readonly StoredRecord[]>;
-  /** A proof against a checkpoint that covers the record; waits for one for at most a few seconds. */
-  prove(channel: string, id: string): Promise<{ receipt: Receipt; proof: RecordProof } | undefined>;
+  /**
+   * A proof of the record. In a log, against a checkpoint that covers it; waits for one for at most a few seconds. On
+   * Fabric, by peers of the organisations that endorse for the contract, made now.
+   */
+  prove(channel: string, id: string): Promise<ProvedRecord | undefined>;
   /** The newest signed note (C2SP tlog-checkpoint), or undefined before the first. */
   checkpoint(channel: string): Promise<string | undefined>;
   /** Audits the whole channel and names the first bad record. `onWalked` reports the progress. */

@@ -1,12 +1,18 @@
-import { named, orNull } from '@sealgate/schemas';
-import { Type, type Static } from '@sinclair/typebox';
-import { AnyJson, ReadAsset } from './asset.ts';
+import type {
+  AttestedCall,
+  FabricProof as PeersProof,
+  FabricReceipt as ContractReceipt,
+  ProvedOnFabric as PeersProvedRecord,
+} from '@sealgate/envelope';
+import type { JsonValue } from '@sealgate/json';
+import { Type } from '@sinclair/typebox';
+import { named, orNull, type MembersOf } from './schemas.ts';
 
 const Text = Type.String();
 const Hex = Type.String({ pattern: '^[0-9a-f]{64}$' });
 const Base64 = (message: string) => Type.String({ description: `A serialized ${message}, in base64.` });
 
-const FabricReceipt = named(
+export const FabricReceipt = named(
   'FabricReceipt',
   Type.Object({
     network: Text,
@@ -14,12 +20,12 @@ const FabricReceipt = named(
     id: Text,
     type: Text,
     owner: orNull(Text),
-    extra: AnyJson({}),
+    extra: Type.Unsafe<JsonValue>(Type.Unknown()),
     version: Type.Integer(),
     contentHash: Type.String({ description: 'SHA-256 over JCS({type, owner, data, extra}), as of the contract.' }),
     transactionId: Hex,
     at: Type.String({ description: "The submitter's time of the transaction." }),
-  }),
+  } satisfies MembersOf<ContractReceipt>),
 );
 
 const AttestedResponse = named(
@@ -28,7 +34,7 @@ const AttestedResponse = named(
     mspId: Text,
     payload: Base64('ProposalResponsePayload'),
     endorsement: Base64('Endorsement of the payload'),
-  }),
+  } satisfies MembersOf<AttestedCall['responses'][number]>),
 );
 
 const attested = {
@@ -36,7 +42,8 @@ const attested = {
   responses: Type.Array(AttestedResponse, { description: 'One for each peer that signed.' }),
 };
 
-const FabricProof = named(
+/** What peers of a Fabric channel signed about a record. */
+export const FabricProof = named(
   'FabricProof',
   Type.Object({
     v: Type.Literal(1),
@@ -49,19 +56,14 @@ const FabricProof = named(
       { description: 'The transaction that wrote it and its validation code: GetTransactionByID of qscc.' },
     ),
     block: Type.Optional(Base64('Block of the transaction, with all that is in it')),
-  }),
+  } satisfies MembersOf<PeersProof>),
 );
 
-/** A record that peers have signed for. */
-export interface ProvedOnFabric {
-  readonly receipt: Static<typeof FabricReceipt>;
-  readonly proof: Static<typeof FabricProof>;
-}
-
-export const FabricProvedAsset = named(
-  'FabricProvedAsset',
-  Type.Object(
-    { asset: ReadAsset, receipt: FabricReceipt, proof: FabricProof },
-    { description: 'With `proof=true` or `proof=block`, on Fabric.' },
-  ),
+export const ProvedOnFabric = named(
+  'ProvedOnFabric',
+  Type.Object({ receipt: FabricReceipt, proof: FabricProof } satisfies MembersOf<PeersProvedRecord>, {
+    description:
+      'On Fabric: input of `sealgate-verify receipt` with `--trust`, the trust file of the channel. Peers of the named ' +
+      'organisations signed that the record is in the channel, valid, by this transaction.',
+  }),
 );
