@@ -7,6 +7,7 @@ import { until } from '@sealgate/testing';
 import type { Locator, Page } from 'playwright-core';
 import { askedBy, looksOf } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
+import { RECORDED } from './verify.stories.ts';
 
 const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/web/verify.html')).href;
 const REPORT = Buffer.from('The report that was approved.');
@@ -129,6 +130,27 @@ export function proveStories(stack: () => ConsoleStack): void {
         expect(await looksOf(page, stack(), 'verify-file-link')).toEqual([]);
       });
     }, 240_000);
+
+    it('of evidence on Fabric says what peers signed and what they did not, and is saved', async () => {
+      const id = await anchored();
+      const { receipt, proof } = JSON.parse(readFileSync(RECORDED, 'utf8')).proof as { receipt: object; proof: object };
+      await stack().visit('viewer', `/risks/${stack().dev.demo.orgId}/evidence/${id}`, async (page) => {
+        // The demo is on the embedded ledger; the proof was recorded on a real network.
+        await page.route(`**/api/evidence/${id}/proof`, (route) => route.fulfill({ json: { receipt, proof } }));
+        await page.getByRole('button', { name: 'Prove this', exact: true }).click();
+        const drawer = page.getByRole('dialog', { name: 'Prove this' });
+        await drawer.getByText(/^It names peers of \w+MSP, \w+MSP, for the record/).waitFor();
+        await drawer.getByText(/not when, not all, not that there is no fork/).waitFor();
+        await drawer.getByText(/is checked with the trust file of its channel/).waitFor();
+        expect(await drawer.getByText('Verified.').count()).toBe(0);
+        const [saved] = await Promise.all([
+          page.waitForEvent('download'),
+          drawer.getByRole('link', { name: 'Save the proof' }).click(),
+        ]);
+        expect(JSON.parse(readFileSync(await saved.path(), 'utf8'))).toEqual({ receipt, proof });
+        expect(await looksOf(page, stack(), 'prove-fabric')).toEqual([]);
+      });
+    }, 120_000);
 
     it('of a record with a changed member is shown with what was signed', async () => {
       const channel = await written('freight-1');

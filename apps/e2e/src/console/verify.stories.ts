@@ -11,7 +11,7 @@ import type { ConsoleStack } from './start-stack.ts';
 
 const ONE_FILE = pathToFileURL(resolve(import.meta.dirname, '../../../console/dist/web/verify.html')).href;
 /** A proof and the trust file of its channel, recorded on a real network. */
-const RECORDED = resolve(import.meta.dirname, '../../../../tools/verify/src/fabric/fixtures/recorded.json');
+export const RECORDED = resolve(import.meta.dirname, '../../../../tools/verify/src/fabric/fixtures/recorded.json');
 const TOO_LARGE_BYTES = 50_000_000;
 
 type Place = { id: string; channel: string };

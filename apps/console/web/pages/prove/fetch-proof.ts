@@ -1,11 +1,13 @@
 import type { Schemas } from '@sealgate/client';
 import { canonical, parseStrict, type JsonValue } from '@sealgate/json';
+import { isFabricProof } from '@sealgate/verify/checks';
 import { server } from '../../shell/api.ts';
 import { consoleFetch } from '../../shell/console-fetch.ts';
 import { problemFrom, ProblemError } from '../../shell/problem.ts';
 import type { LedgerSurface } from '../ledger/ledger-source.ts';
 import { checkFiles, type Checked } from '../verify/check-files.ts';
 import { noPins, type Pins } from '../verify/pins.ts';
+import { sortFile } from '../verify/sort-file.ts';
 import { notesIn } from '../verify/published-keys.ts';
 import { adminLogKeys, keySetText, publicLogKeys } from './take-keys.ts';
 
@@ -46,8 +48,12 @@ async function bytesOf(path: string, init: RequestInit): Promise<Uint8Array<Arra
 const noProof = (detail: string): ProblemError =>
   new ProblemError({ title: 'There is no proof', status: 404, code: 'NO_PROOF', detail });
 
+/** What peers of a Fabric channel signed: no key that a service publishes judges it. */
+const isByPeers = (bytes: Uint8Array): boolean => sortFile({ name: 'proof', bytes }).is === 'fabric';
+
 /** The keys that the ledger peer publishes; a proof can be saved and checked elsewhere without them. */
 async function publishedKeys(bytes: Uint8Array, signal: AbortSignal): Promise<{ logKeys: string; note?: string }> {
+  if (isByPeers(bytes)) return { logKeys: '' };
   try {
     return { logKeys: await publicLogKeys(notesIn([{ name: 'proof', bytes }]), signal) };
   } catch (error) {
@@ -66,11 +72,8 @@ async function checkOne(name: string, bytes: Uint8Array, pins: Partial<Pins>): P
 export async function recordProof(surface: LedgerSurface, place: RecordPlace, signal: AbortSignal): Promise<Proven> {
   const [channel, id] = [place.channel, place.id].map(encodeURIComponent);
   const path = `/admin/${surface}/admin/v1/ledger/channels/${channel}/records/${id}`;
-  const [proof, content, logKeys] = await Promise.all([
-    bytesOf(`${path}/proof`, { signal }),
-    bytesOf(path, { signal }),
-    adminLogKeys(surface, signal),
-  ]);
+  const [proof, content] = await Promise.all([bytesOf(`${path}/proof`, { signal }), bytesOf(path, { signal })]);
+  const logKeys = isByPeers(proof) ? '' : await adminLogKeys(surface, signal);
   const bytes = besideContent(proof, content);
   return { bytes, checked: await checkOne('proof', bytes, { logKeys }) };
 }
@@ -126,11 +129,11 @@ export async function caseProof({ packPath, sealHash }: SealedCase, signal: Abor
   const seal = (seals as readonly Members[]).findLast(
     ({ proof, seal_hash }) => proof !== null && (sealHash === undefined || seal_hash === sealHash),
   );
-  if (seal === undefined) throw noProof('This seal has no proof: its ledger has no public log.');
+  if (seal === undefined) throw noProof('The pack holds no proof of this seal.');
   const { receipt, proof } = seal['proof'] as Members;
   const file = canonical({ receipt: receipt!, proof: proof!, record: { data: seal['document']! } });
   const bytes = new TextEncoder().encode(file);
-  const { logKeys, note, checked: pack } = await checkedPack(packed, signal);
+  const { logKeys, note, checked: pack } = await checkedPack(packed, isByPeers(bytes), signal);
   const checked = await checkOne('proof', bytes, { logKeys });
   return {
     bytes,
@@ -140,10 +143,10 @@ export async function caseProof({ packPath, sealHash }: SealedCase, signal: Abor
   };
 }
 
-/** A pack checked by the keys that the ledger and the case gate publish. */
-async function checkedPack(packed: Uint8Array, signal: AbortSignal) {
+/** A pack checked by the keys that the ledger, if its seals are in a log, and the case gate publish. */
+async function checkedPack(packed: Uint8Array, isOnFabric: boolean, signal: AbortSignal) {
   const [{ logKeys, note }, jwks] = await Promise.all([
-    publishedKeys(packed, signal),
+    isOnFabric ? { logKeys: '', note: undefined } : publishedKeys(packed, signal),
     // Without them, the report of the pack says that its author is unknown.
     keySetText('case-gate', signal).catch(() => ''),
   ]);
@@ -164,6 +167,7 @@ export async function readPack(packPath: string, signal: AbortSignal): Promise<R
   const bytes = await bytesOf(packPath, { signal, headers: { Accept: 'application/json' } });
   const pack = parseStrict(bytes) as unknown as AssessorPack; // As the service describes it.
   if (pack.seals.length === 0) return { bytes, pack, checked: undefined };
-  const { checked, note } = await checkedPack(bytes, signal);
+  const isOnFabric = pack.seals.every(({ proof }) => isFabricProof(proof as JsonValue));
+  const { checked, note } = await checkedPack(bytes, isOnFabric, signal);
   return { bytes, pack, checked, note };
 }

@@ -9,6 +9,7 @@ import type { Checked } from '../verify/check-files.ts';
 import { fragmentOf } from '../verify/outsider-link.ts';
 import { ReportView } from '../verify/report-view.tsx';
 import type { Proven } from './fetch-proof.ts';
+import { PeersSigned } from './peers-signed.tsx';
 
 /** A proof that was checked here: what was written, drawing, report, downloads, and the link for an outsider. */
 export function ProofBody({ proven, name }: { readonly proven: Proven; readonly name: string }): ReactNode {
@@ -22,7 +23,11 @@ export function ProofBody({ proven, name }: { readonly proven: Proven; readonly 
       {pack !== undefined && (
         <details>
           <summary>
-            {'report' in pack && pack.report.verified ? 'The pack is verified' : 'The pack is not verified'}
+            {'report' in pack
+              ? pack.report.verified
+                ? 'The pack is verified'
+                : 'The pack is not verified'
+              : 'The pack was not checked here'}
           </summary>
           {'report' in pack ? <ReportView report={pack.report} /> : <Judged checked={pack} />}
         </details>
@@ -41,6 +46,7 @@ function Judged({ checked, children }: JudgedProps): ReactNode {
   if (!('report' in checked))
     return (
       <>
+        {'peers' in checked && <PeersSigned file={checked.peers} />}
         {'why' in checked && <Text className="wrap">{checked.why}</Text>}
         {children}
       </>

@@ -16,10 +16,11 @@ import {
   checkReceipt,
   checkSigned,
   checkpointIn,
-  parseJson,
   policyFrom,
   type Connection,
   type DecisionFile,
+  type FabricProofFile,
+  type PeersReports,
   type ReceiptFile,
   type Report,
 } from '@sealgate/verify/checks';
@@ -33,6 +34,7 @@ import {
   signatureOf,
   type Pins,
 } from './pins.ts';
+import { proofsByPeers, readTrust, recordByPeers, sealsByPeers } from './fabric-trust.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 type Kind =
@@ -72,12 +74,15 @@ export type Checked =
       readonly lacks: NoKeyError['lacks'];
       /** What the file says it is about. */
       readonly about?: ReceiptFile;
+      /** The proof on Fabric that is to be checked. */
+      readonly peers?: FabricProofFile;
     };
 
 /** One check, with the name of its result. */
 interface Task {
   readonly name: string;
   readonly about?: ReceiptFile | undefined;
+  readonly peers?: FabricProofFile | undefined;
   /** Throws UnreadableError if something needed for the check is missing. */
   readonly judge: () => Promise<Checked>;
 }
@@ -94,14 +99,21 @@ export async function checkFiles(files: readonly NamedFile[], pins: Pins): Promi
   const policy = sorted.findLast((file): file is Of<'policy'> => file.is === 'policy')?.text ?? pins.policy;
   const results: Checked[] = [];
   const trust = sorted.findLast((file): file is Of<'trust'> => file.is === 'trust')?.text ?? pins.trust;
-  for (const { name, about, judge } of tasksOf(sorted, { ...pins, jwks, policy, trust })) {
+  for (const { name, about, peers, judge } of tasksOf(sorted, { ...pins, jwks, policy, trust })) {
     try {
       results.push(await judge());
     } catch (error) {
       if (!(error instanceof Error)) throw error;
       const why = error.message;
       if (error instanceof NoKeyError)
-        results.push({ kind: 'unkeyed', name, why, lacks: error.lacks, ...(about !== undefined && { about }) });
+        results.push({
+          kind: 'unkeyed',
+          name,
+          why,
+          lacks: error.lacks,
+          ...(about && { about }),
+          ...(peers && { peers }),
+        });
       else results.push({ kind: 'unreadable', name, why });
     }
   }
@@ -148,8 +160,6 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
 const ANSWER_ALONE = 'An answer proves nothing by itself: drop the proof of one of its records beside it.';
 const RECORD_ALONE =
   'A record proves nothing by itself: drop its proof; or, of a webhook, the delivery beside it, byte by byte as it was sent.';
-const NO_TRUST =
-  'A proof on Fabric is checked with the trust file of its channel: drop it beside the proof, from where you trust it. "npx sealgate fabric trust" makes it.';
 const PATH_ALONE = 'This connects two checkpoints: drop both beside it.';
 const NOT_CONNECTED =
   'These trees have different sizes: drop what connects them beside them, a list of hashes or {"consistencyPath": [...]}. From tiles, "sealgate-verify consistency --tiles" makes it.';
@@ -189,24 +199,15 @@ const policyTask = (name: string, text: string): Task => ({
   judge: () => Promise.resolve(policyFrom(text, name)).then((): Checked => ({ kind: 'policy', name, text })),
 });
 
-/** Loads what parses certificates. An unreadable trust file is reported on its own, too. */
-async function readTrust(name: string, text: string) {
-  const { checkFabric, readTrustFile } = await import('@sealgate/verify/fabric-checks');
-  return { checkFabric, trust: await readTrustFile(name, parseJson(new TextEncoder().encode(text), name)) };
-}
-
 const trustTask = (name: string, text: string): Task => ({
   name,
   judge: () => readTrust(name, text).then((): Checked => ({ kind: 'trust', name, text })),
 });
 
-const fabricTask = ({ name, file }: Of<'fabric'>, { trust: text }: Pins): Task => ({
+const fabricTask = ({ name, file }: Of<'fabric'>, pins: Pins): Task => ({
   name,
-  judge: async () => {
-    if (text === '') throw new UnreadableError(NO_TRUST);
-    const { checkFabric, trust } = await readTrust('the trust file', text);
-    return { kind: 'fabric', name, report: await checkFabric({ file, trust }) };
-  },
+  peers: file,
+  judge: async () => ({ kind: 'fabric', name, report: await recordByPeers(file, pins) }),
 });
 
 /** Like the command `proof`: uses the logs of the policy, unless a key is pinned. */
@@ -295,18 +296,39 @@ function pairTask(
 }
 
 function envelopeTask(name: string, envelope: PartnerEnvelope, pins: Pins): Task {
-  const check = (): Report => {
+  const check = (byPeers?: readonly Report[]): Report => {
     const verifier = pins.logKeys.trim() === '' ? undefined : requiredVerifier(pins);
-    return checkEnvelope({ name, envelope, signature: signatureOf(pins), verifier });
+    return checkEnvelope({ name, envelope, signature: signatureOf(pins), verifier, byPeers });
   };
-  return task('envelope', name, { check });
+  if (pins.trust === '') return task('envelope', name, { check });
+  return {
+    name,
+    judge: async () => {
+      const byPeers = await proofsByPeers({ name, envelope }, pins);
+      return { kind: 'envelope', name, report: await settleSignatures(() => check(byPeers)) };
+    },
+  };
 }
 
 const eligibilityTask = (name: string, document: EligibilityDocument, pins: Pins): Task =>
   task('eligibility', name, { check: () => checkEligibility({ name, document, jwks: jwksOf(pins) }) });
 
-const packTask = ({ name, file }: Of<'pack'>, pins: Pins): Task =>
-  task('pack', name, { check: () => checkPack({ file, verifier: requiredVerifier(pins), jwks: jwksOf(pins) }) });
+function packTask({ name, file }: Of<'pack'>, pins: Pins): Task {
+  const peers = file.seals.find((seal) => seal.peers !== undefined)?.peers;
+  const isInLog = peers === undefined || file.seals.some(({ record }) => record !== undefined);
+  const check = (byPeers?: PeersReports): Report => {
+    const verifier = isInLog ? requiredVerifier(pins) : undefined;
+    return checkPack({ file, verifier, byPeers, jwks: jwksOf(pins) });
+  };
+  if (peers === undefined) return task('pack', name, { check });
+  return {
+    name,
+    judge: async () => {
+      const byPeers = await sealsByPeers(file, pins);
+      return { kind: 'pack', name, report: await settleSignatures(() => check(byPeers)) };
+    },
+  };
+}
 
 function deliveryTask(record: Of<'record'> | Of<'receipt'>, others: readonly Of<'other'>[], pins: Pins): Task {
   const { name, value, bodySha256 } = record;

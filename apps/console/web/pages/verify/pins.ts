@@ -27,12 +27,12 @@ export interface Pins {
   readonly senderKeys: string;
 }
 
-/** Nothing was judged: there is no key of a log, or of a sender, yet. */
+/** Nothing was judged: there is no key of a log, or of a sender, or no trust file of a Fabric channel, yet. */
 export class NoKeyError extends UnreadableError {
-  readonly lacks: 'log' | 'sender';
+  readonly lacks: 'log' | 'sender' | 'trust';
 
-  constructor(lacks: 'log' | 'sender', where: string) {
-    super(`Choose the key to check against: paste ${where}.`);
+  constructor(lacks: NoKeyError['lacks'], what: string) {
+    super(what);
     this.lacks = lacks;
   }
 }
@@ -58,7 +58,10 @@ export function requiredVerifier(pins: Pins): NoteVerifier {
 export function pinnedVerifier({ logKeys }: Pins): NoteVerifier {
   const lines = linesOf(logKeys);
   if (lines.length === 0) {
-    throw new NoKeyError('log', 'the key of the log above, from where you trust it');
+    throw new NoKeyError(
+      'log',
+      'Choose the key to check against: paste the key of the log above, from where you trust it.',
+    );
   }
   return jointVerifier(
     lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
@@ -80,7 +83,10 @@ export function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: 
 export function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
   const lines = linesOf(senderKeys);
   if (lines.length === 0) {
-    throw new NoKeyError('sender', 'the public key of the sender above (whpk_...)');
+    throw new NoKeyError(
+      'sender',
+      'Choose the key to check against: paste the public key of the sender above (whpk_...).',
+    );
   }
   return lines.map((line, index) => {
     const key = senderKey(line);
