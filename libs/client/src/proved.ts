@@ -43,7 +43,10 @@ export async function provedEnvelope(
   return envelope;
 }
 
-/** A receipt with its proof, as returned by `/ledger/{channel}/records/{id}/proof` and the ledger's admin routes. */
+/**
+ * A receipt with its proof, as returned by `/ledger/{channel}/records/{id}/proof` and, of a record in a log, by the
+ * ledger's admin routes. What peers of Fabric signed (`kind` of the proof) is checked by `sealgate-verify receipt`.
+ */
 export interface ProvedRecord {
   readonly receipt: Receipt;
   readonly proof: RecordProof;
