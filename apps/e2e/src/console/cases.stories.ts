@@ -112,30 +112,6 @@ export function casesStories(stack: () => ConsoleStack): void {
       });
     }, 120_000);
 
-    it('have forms that say at the field what is missing or refused, and ask before the input is lost', async () => {
-      await stack().visit('operator', '/cases/live/venues', async (window) => {
-        await window.getByRole('button', { name: 'New venue' }).click();
-        const dialog = window.getByRole('dialog');
-        const save = dialog.getByRole('button', { name: 'Save' });
-        const isWrong = (name: string) => dialog.getByRole('textbox', { name }).getAttribute('aria-invalid');
-        await save.click();
-        await dialog.getByText('Fill this in.').first().waitFor();
-        expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', 'true']);
-        await dialog.getByRole('textbox', { name: 'Id' }).fill('not an id');
-        await dialog.getByRole('textbox', { name: 'Name' }).fill('Hall');
-        await save.click();
-        await dialog.getByText('INVALID_REQUEST').waitFor();
-        expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
-        const asked: string[] = [];
-        window.once('dialog', (question) => {
-          asked.push(question.type());
-          void question.accept();
-        });
-        await window.reload();
-        expect(asked).toEqual(['beforeunload']);
-      });
-    }, 60_000);
-
     it('have a policy that is written by fields or as JSON, both in step, and nothing typed is lost', async () => {
       const version = `form-${Date.now()}`;
       await stack().visit('operator', '/cases/live/policies', async (window) => {

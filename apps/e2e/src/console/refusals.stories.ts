@@ -60,6 +60,30 @@ export function refusalStories(stack: () => ConsoleStack): void {
   };
 
   describe('in the middle of an action', () => {
+    it('a field is missing or refused: the form says so there, and the browser asks before the input is lost', async () => {
+      await stack().visit('operator', '/cases/live/venues', async (window) => {
+        await window.getByRole('button', { name: 'New venue' }).click();
+        const dialog = window.getByRole('dialog');
+        const save = dialog.getByRole('button', { name: 'Save' });
+        const isWrong = (name: string) => dialog.getByRole('textbox', { name }).getAttribute('aria-invalid');
+        await save.click();
+        await dialog.getByText('Fill this in.').first().waitFor();
+        expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', 'true']);
+        await dialog.getByRole('textbox', { name: 'Id' }).fill('not an id');
+        await dialog.getByRole('textbox', { name: 'Name' }).fill('Hall');
+        await save.click();
+        await dialog.getByText('INVALID_REQUEST').waitFor();
+        expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
+        const asked: string[] = [];
+        window.once('dialog', (question) => {
+          asked.push(question.type());
+          void question.accept();
+        });
+        await window.reload();
+        expect(asked).toEqual(['beforeunload']);
+      });
+    }, 60_000);
+
     it('a role is removed: the change is refused with its input kept, and succeeds once the role is back', async () => {
       const person = await personOf('risk_manager');
       const { id } = await makeRisk('A role is taken away');
