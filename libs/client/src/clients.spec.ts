@@ -134,7 +134,7 @@ describe('numbers of an answer', () => {
   it.each([riskPartner, riskPartnerAdmin, caseGate, caseGateAdmin, ledgerPeerAdmin, ingestGateway, ingestGatewayAdmin])(
     'are never rounded by the client of any listener (%p)',
     async (clientOf) => {
-      const client = clientOf({ baseUrl: await answering('[9007199254740993]') }) as ReturnType<typeof riskPartner>;
+      const client = clientOf({ baseUrl: await answering('[9007199254740993]') });
       await expect(client.GET('/api/risks')).rejects.toThrow(InexactNumberError);
     },
   );
