@@ -12,7 +12,7 @@ import { closingLine, oneFailure, sum, type Tally } from './tally.ts';
 const minuteMs = 60_000;
 
 /** The surfaces that the tests run as separate processes. */
-const built = ['ledger-chaincode', 'ledger-peer', 'ingest-gateway'];
+const built = ['ledger-chaincode', 'ledger-peer', 'ingest-gateway', 'risk-partner', 'case-gate'];
 
 /** The contract suite of the ledger port and the fault tests of the surfaces, on a running network. */
 async function judge({ data, connectionFile }: FabricNetwork): Promise<Tally> {
