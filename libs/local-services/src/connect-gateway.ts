@@ -12,6 +12,8 @@ export interface PeerAddress {
   readonly identity: { readonly mspId: string; readonly certFile: string; readonly keyFile: string };
   /** The name in the peer's TLS certificate if it is not the host of the url. TLS has no IP server names (RFC 6066). */
   readonly tlsName?: string;
+  /** For a peer that requires a client certificate. It is not bound to requests for blocks. */
+  readonly clientTls?: { readonly certFile: string; readonly keyFile: string };
 }
 
 export interface ConnectedClient {
@@ -21,11 +23,17 @@ export interface ConnectedClient {
 
 /** Connects the Fabric SDK's own client with its own signer: independent of our driver. */
 export function connectClient(
-  { url, tlsCaFile, identity, tlsName }: PeerAddress,
+  { url, tlsCaFile, identity, tlsName, clientTls }: PeerAddress,
   options: Pick<ConnectOptions, 'evaluateOptions' | 'endorseOptions' | 'submitOptions' | 'commitStatusOptions'> = {},
 ): ConnectedClient {
   const channel =
-    tlsCaFile === undefined ? credentials.createInsecure() : credentials.createSsl(readFileSync(tlsCaFile));
+    tlsCaFile === undefined
+      ? credentials.createInsecure()
+      : credentials.createSsl(
+          readFileSync(tlsCaFile),
+          clientTls === undefined ? null : readFileSync(clientTls.keyFile),
+          clientTls === undefined ? null : readFileSync(clientTls.certFile),
+        );
   const client = new Client(url, channel, {
     // The limit of peers: an endorsed transaction contains what it writes more than once.
     'grpc.max_receive_message_length': HUNDRED_MEBIBYTES,
