@@ -61,6 +61,16 @@ describe('core.yaml', () => {
     expect(files['core.yaml of south']).toMatch(/tls:\n {4}enabled: true/);
   });
 
+  it('requires client certificates of both organisations only where asked to', () => {
+    expect(files['core.yaml of north']).toMatch(/clientAuthRequired: false\n/);
+    const strict = networkPlan('/data', { portBase: 5000, batchTimeoutMs: 350, mutualTls: true });
+    const yaml = coreYaml(strict.organizations[0]!, strict);
+    expect(yaml).toMatch(/clientAuthRequired: true\n/);
+    expect(yaml).toMatch(
+      /clientRootCAs: \{ files: \["[^"]*north\.test[^"]*ca\.crt", "[^"]*south\.test[^"]*ca\.crt"\] \}/,
+    );
+  });
+
   it('limits concurrent calls as Fabric does by default', () => {
     expect(files['core.yaml of north']).toMatch(/gatewayService: 500/);
   });

@@ -109,8 +109,8 @@ PeerOrgs:${peers.join('')}
 }
 
 /** `core.yaml` of a peer, read from FABRIC_CFG_PATH; the `peer` command also reads it as a client. */
-export function coreYaml(organization: OrganizationPlan, { folders }: NetworkPlan): string {
-  return `${peerSection(organization)}
+export function coreYaml(organization: OrganizationPlan, plan: NetworkPlan): string {
+  return `${peerSection(organization, plan)}
 vm:
   # No Docker: contracts run as services. Unset, so that the peer's health check does not require it.
   endpoint: ''
@@ -118,7 +118,7 @@ chaincode:
   mode: net
   externalBuilders:
     - name: contract-as-a-service
-      path: ${quoted(folders.builder)}
+      path: ${quoted(plan.folders.builder)}
   installTimeout: 30s
   startuptimeout: 30s
   executetimeout: 30s
@@ -142,8 +142,9 @@ metrics:
 `;
 }
 
-function peerSection({ name, mspId, peer }: OrganizationPlan): string {
+function peerSection({ name, mspId, peer }: OrganizationPlan, { settings, organizations }: NetworkPlan): string {
   const { tls } = peer;
+  const clientCas = organizations.map((organization) => quoted(organization.peer.tls.caFile)).join(', ');
   return `peer:
   id: peer.${name}
   networkId: sealgate-devnet
@@ -185,7 +186,11 @@ function peerSection({ name, mspId, peer }: OrganizationPlan): string {
       reconciliationEnabled: true
   tls:
     enabled: true
-    clientAuthRequired: false
+    clientAuthRequired: ${settings.mutualTls === true}
+    clientRootCAs: { files: [${clientCas}] }
+    # Read by the \`peer\` command as a client; a peer shows its own certificate to others.
+    clientCert: { file: ${quoted(tls.certFile)} }
+    clientKey: { file: ${quoted(tls.keyFile)} }
     cert: { file: ${quoted(tls.certFile)} }
     key: { file: ${quoted(tls.keyFile)} }
     rootcert: { file: ${quoted(tls.caFile)} }

@@ -4,8 +4,8 @@ import { highestPortOffset } from './network-plan.ts';
 
 /** Below the ephemeral port range, any port of which may be taken by an outgoing connection. */
 const LOWEST = 20_000;
-const PLACES = 300;
-const APART = 40;
+const PLACES = 200;
+const APART = 60;
 
 /**
  * A `portBase` for a temporary network, with no port in use a moment ago. The search starts at a random place

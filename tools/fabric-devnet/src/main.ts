@@ -22,6 +22,8 @@ async function runUp(options: CliOptions): Promise<number> {
     fresh: options.fresh,
     ...(options.portBase === undefined ? {} : { portBase: options.portBase }),
     ...(options.batchTimeoutMs === undefined ? {} : { batchTimeoutMs: options.batchTimeoutMs }),
+    ...(options.organizations === undefined ? {} : { organizations: options.organizations }),
+    ...(options.mutualTls ? { mutualTls: true } : {}),
     programs: {
       ...options.further,
       ...(options.contract === undefined ? {} : { records: options.contract }),

@@ -40,7 +40,7 @@ export async function openFaults({ data, env }: FaultsOptions): Promise<NetworkF
   const commands = await findFabricCommands({ env, hasDocker: hasDockerEngine });
   const plan = networkPlan(data, memory);
   const nodes = openNodes({ plan, commands, inDocker: memory.inDocker, programs: memory.programs, env });
-  const roles = rolesOf(contractsWithPrograms(memory.programs));
+  const roles = rolesOf(plan, contractsWithPrograms(memory.programs));
   const orThrow = async (role: Role, done: Promise<boolean>): Promise<void> => {
     if (!(await done)) throw new DevnetError(`${role} is not running.`);
   };

@@ -116,7 +116,7 @@ function certificateOf(file: string): X509Certificate {
  * failover. All Sealgate channels are mapped to `both`, where no organisation can write alone.
  */
 function connectionFile(organization: OrganizationPlan, plan: NetworkPlan): string {
-  const { mspId, user } = organization;
+  const { mspId, user, userTls } = organization;
   const peers = [organization, ...plan.organizations.filter((other) => other !== organization)];
   const content = {
     mspId,
@@ -125,6 +125,7 @@ function connectionFile(organization: OrganizationPlan, plan: NetworkPlan): stri
     peers: peers.map(({ peer, domain }) => ({
       endpoint: `127.0.0.1:${peer.port}`,
       tlsCaFile: peer.tls.caFile,
+      ...(plan.settings.mutualTls === true ? { tlsCertFile: userTls.certFile, tlsKeyFile: userTls.keyFile } : {}),
       // A name in the certificate: TLS has no IP server names (RFC 6066).
       serverNameOverride: `peer.${domain}`,
     })),

@@ -7,6 +7,8 @@ import { emptyFolder, readMemory, takeFolder, writeMemory } from './network-fold
 const memory = {
   portBase: 5000,
   batchTimeoutMs: 100,
+  organizations: 3,
+  mutualTls: true,
   inDocker: false,
   isComplete: true,
   programs: { records: '/contract/main.ts', token: '/bin/token' },

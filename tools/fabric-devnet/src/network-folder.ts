@@ -39,7 +39,7 @@ export function readMemory(data: string): NetworkMemory | undefined {
   } catch (cause) {
     throw broken(cause);
   }
-  const { portBase, batchTimeoutMs, inDocker, isComplete, programs } = value ?? {};
+  const { portBase, batchTimeoutMs, organizations, mutualTls, inDocker, isComplete, programs } = value ?? {};
   if (value?.['format'] !== format)
     throw new DevnetError(`${data} holds a network of another version. Recreate it: npm run fabric:up -- --fresh.`);
   if (typeof portBase !== 'number' || typeof batchTimeoutMs !== 'number' || typeof inDocker !== 'boolean')
@@ -49,6 +49,8 @@ export function readMemory(data: string): NetworkMemory | undefined {
   return {
     portBase,
     batchTimeoutMs,
+    organizations: organizations === 3 ? 3 : 2,
+    mutualTls: mutualTls === true,
     inDocker,
     isComplete: isComplete === true,
     programs: Object.fromEntries(named),

@@ -11,6 +11,8 @@ const full = {
 };
 const contracts = contractsIn(full.programs);
 
+const three = { ...full, organizations: 3 };
+
 describe('the plan of a network', () => {
   it('counts ports from the base', () => {
     expect(portsOf(networkPlan('/data', settings), ['records', 'basic'])).toEqual([
@@ -45,7 +47,7 @@ describe('the plan of a network', () => {
   it('has no duplicate port, and none above the highest offset', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1024, max: 65_535 - highestPortOffset }), (portBase) => {
-        const ports = portsOf(networkPlan('/data', { ...full, portBase }), contracts).map(({ port }) => port);
+        const ports = portsOf(networkPlan('/data', { ...three, portBase }), contracts).map(({ port }) => port);
         expect(new Set(ports).size).toBe(ports.length);
         expect(Math.max(...ports)).toBe(portBase + highestPortOffset);
       }),
@@ -53,8 +55,10 @@ describe('the plan of a network', () => {
   });
 
   it('has a port for every role, and a role for every port', () => {
-    const ported = portsOf(networkPlan('/data', full), contracts).map(({ role }) => role);
-    expect([...new Set(ported)].sort()).toEqual([...rolesOf(contracts)].sort());
+    const plan = networkPlan('/data', three);
+    const ported = portsOf(plan, contracts).map(({ role }) => role);
+    expect([...new Set(ported)].sort()).toEqual([...rolesOf(plan, contracts)].sort());
+    expect(ported).toContain('seven-east');
   });
 
   it('requires endorsement by both organisations on one channel, and by either on the other', () => {
@@ -65,6 +69,21 @@ describe('the plan of a network', () => {
         endorsementPolicy: "OR('NorthMSP.peer','SouthMSP.peer')",
         blockFile: '/data/blocks/either.block',
       },
+    ]);
+  });
+
+  it('gives a third organisation its own ports, and requires two of three on the first channel', () => {
+    const plan = networkPlan('/data', { ...settings, organizations: 3 });
+    expect(portsOf(plan, ['records', 'basic']).filter(({ role }) => role.endsWith('-east'))).toEqual([
+      { role: 'peer-east', port: 4341 },
+      { role: 'peer-east', port: 4342 },
+      { role: 'peer-east', port: 4343 },
+      { role: 'records-east', port: 4344 },
+      { role: 'basic-east', port: 4345 },
+    ]);
+    expect(plan.channels.map(({ endorsementPolicy }) => endorsementPolicy)).toEqual([
+      "OutOf(2,'NorthMSP.peer','SouthMSP.peer','EastMSP.peer')",
+      "OR('NorthMSP.peer','SouthMSP.peer','EastMSP.peer')",
     ]);
   });
 

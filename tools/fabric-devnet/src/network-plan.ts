@@ -6,6 +6,10 @@ export interface NetworkSettings {
   readonly portBase: number;
   /** How long the orderer waits for more transactions before it cuts a block. */
   readonly batchTimeoutMs: number;
+  /** Number of organisations; default 2. */
+  readonly organizations?: number;
+  /** Whether peers require a client certificate of an organisation of the network. */
+  readonly mutualTls?: boolean;
   /** Programs of the contracts; absent: none yet. The order of further contracts decides their ports. */
   readonly programs?: ContractPrograms;
 }
@@ -13,7 +17,7 @@ export interface NetworkSettings {
 /** The program of each contract as an absolute path. A contract without one is not part of the network. */
 export type ContractPrograms = Readonly<Record<string, string>>;
 
-export const organizationNames = ['north', 'south'] as const;
+const organizationNames = ['north', 'south', 'east'] as const;
 export type OrganizationName = (typeof organizationNames)[number];
 
 /** Every network has a place for these; others are added by name. */
@@ -60,6 +64,8 @@ export interface OrganizationPlan {
   readonly organizationMspFolder: string;
   readonly admin: Identity;
   readonly user: Identity;
+  /** The user's client certificate, shown to peers that require one. */
+  readonly userTls: TlsFiles;
   readonly peer: PeerPlan;
   /** Server certificate of the contract processes. */
   readonly contractTls: TlsFiles;
@@ -110,18 +116,22 @@ export interface NetworkPlan {
 export const defaultPortBase = 4300;
 export const defaultBatchTimeoutMs = 200;
 const firstFurtherOffset = 26;
-export const highestPortOffset = firstFurtherOffset + mostFurtherContracts * organizationNames.length - 1;
+/** Those of the third organisation follow the further contracts of the first two. */
+const thirdOffset = firstFurtherOffset + 2 * mostFurtherContracts;
+export const highestPortOffset = thirdOffset + 5 + mostFurtherContracts;
 
 /** All paths and ports of a network. `data` is absolute. Pure: nothing is created. */
 export function networkPlan(data: string, settings: NetworkSettings): NetworkPlan {
   const in_ = (...parts: string[]): string => join(data, ...parts);
   const further = furtherContracts(Object.keys(settings.programs ?? {}));
-  const organizations = organizationNames.map((name, index) => {
+  const organizations = organizationNames.slice(0, settings.organizations ?? 2).map((name, index) => {
+    const isThird = index === 2;
     const furtherPorts = further.map((contract, place): [string, number] => [
       contract,
-      settings.portBase + firstFurtherOffset + organizationNames.length * place + index,
+      settings.portBase + (isThird ? thirdOffset + 6 + place : firstFurtherOffset + 2 * place + index),
     ]);
-    return organizationPlan(data, name, settings.portBase + 10 * (index + 1), Object.fromEntries(furtherPorts));
+    const base = settings.portBase + (isThird ? thirdOffset : 10 * (index + 1));
+    return organizationPlan(data, name, base, Object.fromEntries(furtherPorts));
   });
   return {
     settings,
@@ -142,8 +152,8 @@ export function networkPlan(data: string, settings: NetworkSettings): NetworkPla
     orderer: ordererPlan(data, settings.portBase),
     organizations,
     channels: [
-      { name: 'both', endorsementPolicy: policyOf('AND', organizations), blockFile: in_('blocks', 'both.block') },
-      { name: 'either', endorsementPolicy: policyOf('OR', organizations), blockFile: in_('blocks', 'either.block') },
+      { name: 'both', endorsementPolicy: twoOf(organizations), blockFile: in_('blocks', 'both.block') },
+      { name: 'either', endorsementPolicy: `OR(${peersOf(organizations)})`, blockFile: in_('blocks', 'either.block') },
     ],
   };
 }
@@ -162,8 +172,11 @@ export const contractsIn = (programs: ContractPrograms = {}): readonly string[] 
 export const contractsWithPrograms = (programs: ContractPrograms): readonly string[] =>
   contractsIn(programs).filter((name) => programs[name] !== undefined);
 
-const policyOf = (operator: string, organizations: readonly OrganizationPlan[]): string =>
-  `${operator}(${organizations.map(({ mspId }) => `'${mspId}.peer'`).join(',')})`;
+const peersOf = (organizations: readonly OrganizationPlan[]): string =>
+  organizations.map(({ mspId }) => `'${mspId}.peer'`).join(',');
+
+const twoOf = (organizations: readonly OrganizationPlan[]): string =>
+  organizations.length === 2 ? `AND(${peersOf(organizations)})` : `OutOf(2,${peersOf(organizations)})`;
 
 const tlsFiles = (folder: string, name: 'server' | 'client' = 'server'): TlsFiles => ({
   certFile: join(folder, `${name}.crt`),
@@ -208,6 +221,7 @@ function organizationPlan(
     organizationMspFolder: join(organization, 'msp'),
     admin: identity(organization, `Admin@${domain}`),
     user: identity(organization, `User1@${domain}`),
+    userTls: tlsFiles(join(organization, 'users', `User1@${domain}`, 'tls'), 'client'),
     peer: {
       role: `peer-${name}`,
       port: base + 1,

@@ -107,8 +107,10 @@ describe('the commands without a network', () => {
     expect(code).toBe(0);
   });
 
-  it('keeps its ports and batch timeout for life', async () => {
+  it('keeps its ports, batch timeout and members for life', async () => {
     await expect(up({ ...options, portBase: portBase + 30 })).rejects.toThrow(`--port-base ${portBase}.`);
+    await expect(up({ ...options, organizations: 3 })).rejects.toThrow('made with --organizations 2.');
+    await expect(up({ ...options, mutualTls: true })).rejects.toThrow('made without --mutual-tls.');
     await expect(up({ ...options, batchTimeoutMs: 101 })).rejects.toThrow('add --fresh');
   });
 

@@ -2,13 +2,7 @@ import { composeNodes, type Nodes } from './compose-nodes.ts';
 import { contractPackage } from './contract-package.ts';
 import { DevnetError } from './devnet-error.ts';
 import type { CommandName, FabricCommands } from './fabric-commands.ts';
-import {
-  type ContractPrograms,
-  type NetworkPlan,
-  type OrganizationName,
-  organizationNames,
-  type Role,
-} from './network-plan.ts';
+import { type ContractPrograms, type NetworkPlan, type OrganizationName, type Role } from './network-plan.ts';
 import { nodeProcesses, type NodeProcesses, type ProcessSpec } from './node-processes.ts';
 import { runCommand } from './run-command.ts';
 
@@ -29,7 +23,7 @@ export function openNodes(options: NodesOptions): Nodes {
   const local = processNodes(options, processes);
   if (!inDocker) return local;
   const containers = composeNodes(plan, env);
-  const of = (role: Role): Nodes => (isContract(role) ? local : containers);
+  const of = (role: Role): Nodes => (contractOf(plan, role) === undefined ? containers : local);
   return {
     start: (role) => of(role).start(role),
     isRunning: (role) => of(role).isRunning(role),
@@ -45,24 +39,22 @@ export function openNodes(options: NodesOptions): Nodes {
 }
 
 /** Contract and organisation of a contract's role; undefined for other roles. */
-function contractOf(role: Role) {
-  const organization = organizationNames.find((name) => role.endsWith(`-${name}`));
+function contractOf({ organizations }: NetworkPlan, role: Role) {
+  const organization = organizations.map(({ name }) => name).find((name) => role.endsWith(`-${name}`));
   if (organization === undefined || role === `peer-${organization}`) return undefined;
   return { contract: role.slice(0, -organization.length - 1), organization };
 }
 
-const isContract = (role: Role): boolean => contractOf(role) !== undefined;
-
 /** All roles of a network in start order. */
-export const rolesOf = (contracts: readonly string[]): readonly Role[] => [
+export const rolesOf = (plan: NetworkPlan, contracts: readonly string[]): readonly Role[] => [
   'orderer',
-  ...organizationNames.map((name) => `peer-${name}` as const),
-  ...rolesOfContracts(contracts),
+  ...plan.organizations.map(({ peer }) => peer.role),
+  ...rolesOfContracts(plan, contracts),
 ];
 
 /** One process of each contract for each organisation. */
-export const rolesOfContracts = (contracts: readonly string[]): readonly Role[] =>
-  contracts.flatMap((contract) => organizationNames.map((name) => `${contract}-${name}` as const));
+export const rolesOfContracts = ({ organizations }: NetworkPlan, contracts: readonly string[]): readonly Role[] =>
+  contracts.flatMap((contract) => organizations.map(({ name }) => `${contract}-${name}` as const));
 
 function processNodes({ plan, commands, programs, env }: NodesOptions, processes: NodeProcesses): Nodes {
   const fileOf = (name: CommandName): string => {
@@ -70,7 +62,7 @@ function processNodes({ plan, commands, programs, env }: NodesOptions, processes
     return commands.files[name];
   };
   const specOf = (role: Role): ProcessSpec => {
-    const contract = contractOf(role);
+    const contract = contractOf(plan, role);
     if (contract !== undefined) return contractProcess({ plan, programs, env, ...contract });
     const base = baseEnv(env);
     if (role === 'orderer')

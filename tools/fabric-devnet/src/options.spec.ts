@@ -9,6 +9,8 @@ describe('the options', () => {
       fresh: false,
       portBase: undefined,
       batchTimeoutMs: undefined,
+      organizations: undefined,
+      mutualTls: false,
       withBasic: false,
       contract: undefined,
       further: {},
@@ -24,18 +26,20 @@ describe('the options', () => {
 
   it.each([
     ['--port-base', '1023'],
-    ['--port-base', '65497'],
+    ['--port-base', '65484'],
     ['--port-base', '4300.5'],
     ['--port-base', ''],
     ['--batch-timeout', '9'],
     ['--batch-timeout', '2s'],
+    ['--organizations', '1'],
+    ['--organizations', '4'],
   ])('reject %s %s', (option, value) => {
     expect(() => parseOptions('up', [option, value], {})).toThrow(`${option} must be a number from`);
   });
 
   it('accept the lowest and the highest port base', () => {
     expect(parseOptions('up', ['--port-base', '1024'], {}).portBase).toBe(1024);
-    expect(parseOptions('up', ['--port-base', '65496'], {}).portBase).toBe(65_496);
+    expect(parseOptions('up', ['--port-base', '65483'], {}).portBase).toBe(65_483);
   });
 
   it('take further contracts and their collections by name', () => {

@@ -11,6 +11,8 @@ export const usage = `Usage: npm run fabric:up -- [options]
   --fresh              remove an existing network first
   --port-base N        base of the ports (default 4300); fixed for the life of the network
   --batch-timeout MS   maximum time before the orderer cuts a block (default 200)
+  --organizations N    2 or 3 (default 2); with 3, two of them must endorse on the channel \`both\`
+  --mutual-tls         peers require a client certificate of one of the organisations
   --with-basic         also run the contract \`basic\`: assets with positional arguments, as in Fabric's samples
   --contract FILE      program to run as \`records\` instead of apps/ledger-chaincode
   --with NAME=FILE     also run this program as the contract NAME; may be repeated, at most 7 names
@@ -31,6 +33,8 @@ export interface CliOptions {
   readonly fresh: boolean;
   readonly portBase: number | undefined;
   readonly batchTimeoutMs: number | undefined;
+  readonly organizations: number | undefined;
+  readonly mutualTls: boolean;
   readonly withBasic: boolean;
   readonly contract: string | undefined;
   /** Programs of further contracts, by name. */
@@ -41,7 +45,19 @@ export interface CliOptions {
 }
 
 const known = {
-  up: ['data', 'fresh', 'port-base', 'batch-timeout', 'with-basic', 'contract', 'with', 'collections', 'help'],
+  up: [
+    'data',
+    'fresh',
+    'port-base',
+    'batch-timeout',
+    'organizations',
+    'mutual-tls',
+    'with-basic',
+    'contract',
+    'with',
+    'collections',
+    'help',
+  ],
   down: ['data', 'help'],
   status: ['data', 'json', 'help'],
 } as const;
@@ -51,7 +67,7 @@ type DevnetCommand = keyof typeof known;
 export const isDevnetCommand = (name: string | undefined): name is DevnetCommand =>
   name !== undefined && Object.hasOwn(known, name);
 
-const flags = ['fresh', 'with-basic', 'json', 'help'];
+const flags = ['fresh', 'mutual-tls', 'with-basic', 'json', 'help'];
 const lists = ['with', 'collections'];
 
 /** @throws DevnetError for invalid options, HelpAsked for --help. */
@@ -73,6 +89,8 @@ export function parseOptions(
     fresh: values['fresh'] === true,
     portBase: numberOf('--port-base', values['port-base'], 1_024, 65_535 - highestPortOffset),
     batchTimeoutMs: numberOf('--batch-timeout', values['batch-timeout'], 10, 60_000),
+    organizations: numberOf('--organizations', values['organizations'], 2, 3),
+    mutualTls: values['mutual-tls'] === true,
     withBasic: values['with-basic'] === true,
     contract: folder(values['contract']),
     further: byName('--with', values['with'], folder),

@@ -23,7 +23,7 @@ const callTimeoutMs = 10_000;
 export async function proveCommits(plan: NetworkPlan, timeoutMs: number): Promise<void> {
   const end = performance.now() + timeoutMs;
   for (const organization of plan.organizations) {
-    await withGateway(organization, (gateway) =>
+    await withGateway({ plan, organization }, (gateway) =>
       Promise.all(
         plan.channels.map((channel) =>
           untilTrue(() => commits(gateway, channel), end, `${channel.name} through ${organization.name}`),
@@ -37,7 +37,7 @@ export async function proveCommits(plan: NetworkPlan, timeoutMs: number): Promis
 export async function canRead(plan: NetworkPlan, timeoutMs = callTimeoutMs): Promise<boolean> {
   const reads = plan.organizations.map((organization) =>
     withGateway(
-      organization,
+      { plan, organization },
       (gateway) => Promise.all(plan.channels.map((channel) => readsBack(gateway, channel))),
       timeoutMs,
     ),
@@ -82,11 +82,11 @@ function wordsOfGateway(error: unknown): string {
 }
 
 async function withGateway<T>(
-  organization: OrganizationPlan,
+  { plan, organization }: { readonly plan: NetworkPlan; readonly organization: OrganizationPlan },
   work: (gateway: Gateway) => Promise<T>,
   timeoutMs = callTimeoutMs,
 ): Promise<T> {
-  const { user, peer, mspId, domain } = organization;
+  const { user, userTls, peer, mspId, domain } = organization;
   const deadline = () => ({ deadline: Date.now() + timeoutMs });
   const { gateway, close } = connectClient(
     {
@@ -94,6 +94,7 @@ async function withGateway<T>(
       tlsCaFile: peer.tls.caFile,
       identity: { mspId, ...user },
       tlsName: `peer.${domain}`,
+      ...(plan.settings.mutualTls === true ? { clientTls: userTls } : {}),
     },
     { evaluateOptions: deadline, endorseOptions: deadline, submitOptions: deadline, commitStatusOptions: deadline },
   );

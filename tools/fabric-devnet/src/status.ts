@@ -40,7 +40,7 @@ export async function status({
   const contracts = contractsWithPrograms(memory.programs);
   const ports = portsOf(plan, contracts);
   const roles = await Promise.all(
-    rolesOf(contracts).map(async (role) => {
+    rolesOf(plan, contracts).map(async (role) => {
       const running = await nodes.isRunning(role);
       return {
         role,

@@ -32,6 +32,10 @@ export interface UpOptions {
   readonly portBase?: number;
   /** Undefined: the setting of an existing network, else 200. */
   readonly batchTimeoutMs?: number;
+  /** 2 or 3; undefined: the setting of an existing network, else 2. */
+  readonly organizations?: number;
+  /** Peers require client certificates; undefined: the setting of an existing network, else false. */
+  readonly mutualTls?: boolean;
   /**
    * Programs of the contracts, absolute paths: scripts for Node (.js, .ts, ...) or executables. Those not given stay as
    * they are; a new network runs `records` of this checkout and no other. A contract whose program has changed is
@@ -94,6 +98,8 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   checkContracts(programs, options.collections ?? {});
   const settings = { ...settingsOf(options, before), programs };
   const inDocker = isInDocker(before, commands);
+  if (inDocker && settings.organizations > 2)
+    throw new DevnetError('In Docker a network has two organisations: a third needs the commands of Fabric.');
   const plan = networkPlan(data, settings);
   const nodes = openNodes({ plan, commands, inDocker, programs, env });
   const contracts = contractsWithPrograms(programs);
@@ -104,7 +110,7 @@ async function upLocked(options: UpOptions, commands: FabricCommands): Promise<U
   if (before?.isComplete === true && changed.length === 0 && (await isUp(result))) return { ...result, wasUp: true };
   tell(before === undefined ? 'Creating a network' : 'Bringing the network up');
   writeMemory(data, { ...settings, inDocker, isComplete: false });
-  await Promise.all(rolesOfContracts(changed).map((role) => nodes.end(role)));
+  await Promise.all(rolesOfContracts(plan, changed).map((role) => nodes.end(role)));
   await converge(result, tell);
   writeMemory(data, { ...settings, inDocker, isComplete: true });
   return { ...result, wasUp: false };
@@ -123,18 +129,22 @@ const ownContract = resolve(import.meta.dirname, '../../../apps/ledger-chaincode
 const settingsOf = (options: UpOptions, before: NetworkMemory | undefined) => ({
   portBase: before?.portBase ?? options.portBase ?? defaultPortBase,
   batchTimeoutMs: before?.batchTimeoutMs ?? options.batchTimeoutMs ?? defaultBatchTimeoutMs,
+  organizations: before?.organizations ?? options.organizations ?? 2,
+  mutualTls: before?.mutualTls ?? options.mutualTls ?? false,
 });
 
-/** Addresses and batch timeout are in the genesis blocks, so they cannot change. */
+/** Addresses, batch timeout and members are in the genesis blocks, so they cannot change. */
 function refuseOtherSettings(options: UpOptions, before: NetworkMemory | undefined): void {
   for (const [name, option] of [
     ['portBase', '--port-base'],
     ['batchTimeoutMs', '--batch-timeout'],
+    ['organizations', '--organizations'],
+    ['mutualTls', '--mutual-tls'],
   ] as const) {
     const asked = options[name];
     if (before !== undefined && asked !== undefined && asked !== before[name])
       throw new DevnetError(
-        `This network was made with ${option} ${before[name]}. Another value needs a new network: add --fresh.`,
+        `This network was made ${before[name] === false ? `without ${option}` : `with ${option} ${before[name]}`}. Another value needs a new network: add --fresh.`,
       );
   }
 }
@@ -150,12 +160,12 @@ async function forget({ data, env }: UpOptions): Promise<void> {
   const plan = networkPlan(data, { portBase: defaultPortBase, batchTimeoutMs: defaultBatchTimeoutMs, ...memory });
   const nodes = openNodes({ plan, commands: undefined, inDocker: memory?.inDocker ?? false, programs: {}, env });
   // Its data is removed, so no graceful stop is needed.
-  await Promise.all(rolesOf(contractsIn(memory?.programs)).map((role) => nodes.kill(role)));
+  await Promise.all(rolesOf(plan, contractsIn(memory?.programs)).map((role) => nodes.kill(role)));
   emptyFolder(data);
 }
 
 async function isUp({ plan, nodes, contracts }: Omit<UpResult, 'wasUp'>): Promise<boolean> {
-  const running = await Promise.all(rolesOf(contracts).map((role) => nodes.isRunning(role)));
+  const running = await Promise.all(rolesOf(plan, contracts).map((role) => nodes.isRunning(role)));
   return running.every(Boolean) && (await canRead(plan));
 }
 
@@ -165,7 +175,7 @@ const commitTimeoutMs = 60_000;
 async function converge({ plan, nodes, contracts }: Omit<UpResult, 'wasUp'>, tell: UpOptions['tell']): Promise<void> {
   await makeNetworkFiles(plan, nodes);
   tell('Starting the nodes and the contracts');
-  await startRoles(plan, nodes, rolesOf(contracts));
+  await startRoles(plan, nodes, rolesOf(plan, contracts));
   tell('Joining the channels');
   const clients = plan.organizations.map((organization) => peerClient(nodes, organization));
   await joinChannels(plan, clients);
