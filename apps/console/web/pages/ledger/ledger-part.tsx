@@ -6,7 +6,7 @@ import { Page } from '../../shell/page.tsx';
 import { NoSuchPage } from '../../shell/routes.tsx';
 import { ChannelList } from './channel-list.tsx';
 import { FabricChannels, useShowsFabric } from './fabric-channels.tsx';
-import { useLedgerSurface } from './ledger-source.ts';
+import { useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
 
 const ChannelPage = lazy(async () => ({ default: (await import('./channel-page.tsx')).ChannelPage }));
 const FabricChannelPage = lazy(async () => ({
@@ -21,7 +21,6 @@ const RecordPage = lazy(async () => ({ default: (await import('./record-page.tsx
 /** The ledger of the ingest gateway, or of the ledger peer: channels, records, proofs; on Fabric blocks and transactions. */
 export function LedgerPart(): ReactNode {
   const { surface } = useLedgerSurface();
-  const showsFabric = useShowsFabric();
   if (surface === undefined) {
     return (
       <Page title="Ledger explorer">
@@ -33,7 +32,7 @@ export function LedgerPart(): ReactNode {
   }
   return (
     <Routes>
-      <Route index element={showsFabric ? <FabricChannels /> : <ChannelList surface={surface} />} />
+      <Route index element={<Channels surface={surface} />} />
       <Route path="fabric/:channel" element={<FabricChannelPage />} />
       <Route path="fabric/:channel/:number" element={<FabricBlockPage />} />
       <Route path="fabric/transactions/:transactionId" element={<FabricTransactionPage />} />
@@ -43,3 +42,7 @@ export function LedgerPart(): ReactNode {
     </Routes>
   );
 }
+
+/** Asked here alone: no other page of the explorer needs to know. */
+const Channels = ({ surface }: { surface: LedgerSurface }): ReactNode =>
+  useShowsFabric() ? <FabricChannels /> : <ChannelList surface={surface} />;
