@@ -58,7 +58,7 @@ export function FormDialog<Values extends object>({
   const none = useForm({ initialValues: {} });
   // Without fields, `onSubmit` takes nothing.
   const fields = form ?? (none as unknown as UseFormReturnType<Values>);
-  useFormFaults(fields, doing.error);
+  const submitting = useFormFaults(fields, doing.error);
   const isSmall = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   return (
     <Modal
@@ -68,7 +68,7 @@ export function FormDialog<Values extends object>({
       {...(size !== undefined && { size, fullScreen: isSmall })}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
-      <form noValidate onSubmit={fields.onSubmit((values) => (isReady ? onSubmit(values) : undefined))}>
+      <form noValidate onSubmit={submitting((values) => (isReady ? onSubmit(values) : undefined))}>
         <Stack gap="sm">
           {children}
           {doing.error !== null && <Failure error={doing.error} explain={explain} />}

@@ -1,11 +1,6 @@
-import { useEffect } from 'react';
-import type { FormErrors } from '@mantine/form';
+import { useEffect, useRef, type FormEvent } from 'react';
+import type { UseFormReturnType } from '@mantine/form';
 import { ProblemError } from '../shell/problem.ts';
-
-interface Form {
-  readonly setErrors: (errors: FormErrors) => void;
-  readonly isDirty: () => boolean;
-}
 
 /**
  * The faults that a service names, by field: a JSON pointer (RFC 6901) into the body is the path of a field, and a fault
@@ -27,12 +22,16 @@ const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAl
 
 /**
  * For every form: shows the faults that the service names at their fields, and asks before the page is left with input
- * that was not sent.
+ * that was not sent. Returns what makes the submit handler: after faults, of the rules or of the service, the first field
+ * that has one gets the focus.
  */
-export function useFormFaults(form: Form, error: unknown): void {
+export function useFormFaults<Values>(form: UseFormReturnType<Values>, error: unknown): Submitting<Values> {
   const { setErrors } = form;
+  const submitted = useRef<HTMLFormElement>(null);
   useEffect(() => {
-    if (error !== null) setErrors(faultsOf(error));
+    if (error === null) return;
+    setErrors(faultsOf(error));
+    focusFault(submitted.current);
   }, [error, setErrors]);
   const isDirty = form.isDirty();
   useEffect(() => {
@@ -41,6 +40,17 @@ export function useFormFaults(form: Form, error: unknown): void {
     globalThis.addEventListener('beforeunload', ask);
     return () => globalThis.removeEventListener('beforeunload', ask);
   }, [isDirty]);
+  return (send) => (event) => {
+    submitted.current = event.currentTarget;
+    form.onSubmit(send, () => focusFault(submitted.current))(event);
+  };
+}
+
+type Submitting<Values> = (send: (values: Values) => void) => (event: FormEvent<HTMLFormElement>) => void;
+
+/** Once the faults are drawn. */
+function focusFault(form: HTMLFormElement | null): void {
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }
 
 /** A rule of a field that may not be empty. */

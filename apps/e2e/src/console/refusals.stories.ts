@@ -69,11 +69,14 @@ export function refusalStories(stack: () => ConsoleStack): void {
         await save.click();
         await dialog.getByText('Fill this in.').first().waitFor();
         expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', 'true']);
+        const isFocused = (name: string) => dialog.locator(':focus').and(dialog.getByRole('textbox', { name }));
+        await isFocused('Id').waitFor();
         await dialog.getByRole('textbox', { name: 'Id' }).fill('not an id');
         await dialog.getByRole('textbox', { name: 'Name' }).fill('Hall');
         await save.click();
         await dialog.getByText('INVALID_REQUEST').waitFor();
         expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
+        await isFocused('Id').waitFor();
         const asked: string[] = [];
         window.once('dialog', (question) => {
           asked.push(question.type());

@@ -216,7 +216,7 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
     },
   });
   const form = useDecideForm(policy);
-  useFormFaults(form, decide.error);
+  const submitting = useFormFaults(form, decide.error);
   const { how } = form.values;
   const differs = how === 'name' && policy.rules !== null;
   const send = ({ decision, reason_codes: codes, valid_until: until }: Draft): void =>
@@ -230,7 +230,7 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
       },
     });
   return (
-    <form noValidate onSubmit={form.onSubmit(send)}>
+    <form noValidate onSubmit={submitting(send)}>
       <Stack gap="sm" maw={560}>
         {policy.rules !== null && (
           <SegmentedControl

@@ -37,8 +37,10 @@ export function NewCasePage(): ReactNode {
         SUBJECT.test(subject.trim()) ? null : 'subj_ and up to 64 letters, digits, hyphens and underscores.',
     },
   });
-  useFormFaults(form, create.error);
-  const submit = form.onSubmit((draft) =>
+  const submit = useFormFaults(
+    form,
+    create.error,
+  )((draft) =>
     create.mutate({
       params: { query: { environment }, header: { 'Idempotency-Key': key } },
       body: {

@@ -130,7 +130,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
   const { name: environment, reload } = useEnvironment();
   const save = api.useMutation('patch', '/admin/case-gate/admin/v1/policies/{policy_version}', { onSuccess: reload });
   const form = useForm({ initialValues: { rules: rulesText(policy.rules) } });
-  useFormFaults(form, save.error);
+  const submitting = useFormFaults(form, save.error);
   const parsed = parseRules(form.values.rules);
   const send = (): void =>
     save.mutate({
@@ -139,7 +139,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
     });
   return (
     <Section title="Change the draft">
-      <Paper component="form" noValidate onSubmit={form.onSubmit(send)}>
+      <Paper component="form" noValidate onSubmit={submitting(send)}>
         <Stack gap="sm">
           <RulesInput text={form.values.rules} onChange={(rules) => form.setFieldValue('rules', rules)} />
           {save.isError && <ProblemView error={save.error} />}

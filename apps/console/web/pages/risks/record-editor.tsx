@@ -29,8 +29,7 @@ function useRecordForm(fields: readonly Field[], start: Draft, error: unknown) {
     initialValues: start,
     validate: (draft) => ({ ...missingOf(fields, draft), ...halvesOf(fields, draft) }),
   });
-  useFormFaults(form, error);
-  return form;
+  return { form, submitting: useFormFaults(form, error) };
 }
 
 export function RecordCreator<K extends Kind>({
@@ -48,11 +47,11 @@ export function RecordCreator<K extends Kind>({
   const create = api.useMutation('post', collection(kind), {
     onSuccess: (made) => onDone(made as unknown as Views[K]),
   });
-  const form = useRecordForm(fields, draftOf(fields, {}), create.error);
+  const { form, submitting } = useRecordForm(fields, draftOf(fields, {}), create.error);
   const send = (draft: Draft): void =>
     create.mutate({ ...inOrg, body: bodyOf(fields, draft, undefined) as unknown as RiskSchemas['NewRisk'] });
   return (
-    <Paper component="form" noValidate onSubmit={form.onSubmit(send)}>
+    <Paper component="form" noValidate onSubmit={submitting(send)}>
       <Stack gap="md">
         <RecordFields fields={fields} form={form} />
         {create.error !== null && <ProblemView error={create.error} />}
@@ -95,7 +94,7 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
     },
   });
   const compare = useMutation({ mutationFn: () => readRecord(inOrg, kind, id), onSuccess: setNewer });
-  const form = useRecordForm(fields, before, save.error);
+  const { form, submitting } = useRecordForm(fields, before, save.error);
   const draft = form.values;
   const changes = bodyOf(fields, draft, before);
   const problem = save.error === null ? undefined : asProblem(save.error);
@@ -116,7 +115,7 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
     );
   }
   return (
-    <Paper component="form" noValidate onSubmit={form.onSubmit(() => save.mutate(changes))}>
+    <Paper component="form" noValidate onSubmit={submitting(() => save.mutate(changes))}>
       <Stack gap="md">
         <RecordFields fields={fields} form={form} />
         {problem !== undefined && (

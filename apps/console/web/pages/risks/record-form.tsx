@@ -208,10 +208,16 @@ function PeriodInput({ field, value, fault, onChange }: InputProps): ReactNode {
           label="From"
           name={`${field.name}-from`}
           value={from}
-          error={fault}
+          error={(from === null || to !== null) && fault}
           onChange={(next) => set({ from: next, to })}
         />
-        <TimeInput label="To" name={`${field.name}-to`} value={to} onChange={(next) => set({ from, to: next })} />
+        <TimeInput
+          label="To"
+          name={`${field.name}-to`}
+          value={to}
+          error={to === null && fault}
+          onChange={(next) => set({ from, to: next })}
+        />
       </SimpleGrid>
     </Fieldset>
   );
@@ -235,7 +241,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
           data={DEGREES}
           clearable
           value={likelihood === undefined ? null : String(likelihood)}
-          error={fault}
+          error={(likelihood === undefined || impact !== undefined) && fault}
           onChange={(text) => set('likelihood', text)}
         />
         <Select
@@ -243,6 +249,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
           data={DEGREES}
           clearable
           value={impact === undefined ? null : String(impact)}
+          error={impact === undefined && fault}
           onChange={(text) => set('impact', text)}
         />
       </Group>
