@@ -113,8 +113,13 @@ export function mendStories(stack: () => ConsoleStack): void {
         await dialog.getByRole('button', { name: 'Add the secret' }).click();
         await dialog.getByText(/^What is signed with it is accepted/).waitFor();
         await dialog.getByRole('button', { name: 'Close' }).last().click();
-        await page.getByRole('button', { name: 'Process again' }).click();
+        let sent = 0;
+        page.on('request', (request) => {
+          if (request.url().endsWith('/process')) sent += 1;
+        });
+        await page.getByRole('button', { name: 'Process again' }).dblclick();
         await page.getByText('mended', { exact: true }).waitFor();
+        expect(sent).toBe(1);
       });
     }, 120_000);
 

@@ -108,7 +108,10 @@ function ProcessAgain({ refused: { refusedId }, source: { networkId, sourceId } 
       <Button
         size="xs"
         loading={processing.isPending}
-        onClick={() => processing.mutate({ params: { path: { networkId, sourceId, refusedId } }, body: {} })}
+        // The second click of a double click comes before, or after, the button is disabled.
+        onClick={({ detail }) => {
+          if (detail < 2) processing.mutate({ params: { path: { networkId, sourceId, refusedId } }, body: {} });
+        }}
       >
         Process again
       </Button>
