@@ -18,7 +18,18 @@ export function peopleStories(stack: () => ConsoleStack): void {
       await stack().visit('owner', page('people'), async (window) => {
         await window.getByRole('button', { name: 'Invite somebody' }).click();
         const dialog = window.getByRole('dialog');
-        await dialog.getByLabel('E-mail address').fill(email);
+        const address = dialog.getByLabel('E-mail address');
+        await address.fill('nobody');
+        await address.press('Enter');
+        await dialog.getByText('Enter an e-mail address.').waitFor();
+        await dialog.getByText('Fill this in.').waitFor();
+        await address.fill(email);
+        await address.press('Enter');
+        await dialog
+          .locator(':focus')
+          .and(dialog.getByRole('combobox', { name: 'Roles' }))
+          .waitFor();
+        expect(JSON.stringify(await invitations())).not.toContain(email);
         await dialog.getByRole('combobox', { name: 'Roles' }).click();
         await window.getByRole('option', { name: 'Viewer' }).click();
         // The list covers no button.

@@ -17,6 +17,9 @@ const NOBODY: Rights & { readonly email: string } = {
   scope: { unrestricted: false, canReadSensitive: false, departments: [] },
 };
 
+const faultOfEmail = (email: string): string | null =>
+  /^[^@\s]+@[^@\s]+$/.test(email.trim()) ? null : 'Enter an e-mail address.';
+
 interface InviteProps {
   readonly onMade: () => void;
   readonly onClose: () => void;
@@ -26,7 +29,7 @@ interface InviteProps {
 export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
   const { inOrg } = useOrganization();
   const invite = api.useMutation('post', '/api/risk-partner/api/people/invitations', { onSuccess: onMade });
-  const form = useForm({ initialValues: NOBODY, validate: { email: filled } });
+  const form = useForm({ initialValues: NOBODY, validate: { email: faultOfEmail, roles: filled } });
   if (invite.data !== undefined)
     return <LinkShown email={form.values.email.trim()} made={invite.data} onClose={onClose} />;
   return (
@@ -48,7 +51,7 @@ export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
         data-autofocus
         {...form.getInputProps('email')}
       />
-      <RightsFields roles={form.values.roles} scope={form.values.scope} propsOf={form.getInputProps} />
+      <RightsFields isRoleRequired roles={form.values.roles} scope={form.values.scope} propsOf={form.getInputProps} />
     </FormDialog>
   );
 }

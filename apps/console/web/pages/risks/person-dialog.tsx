@@ -74,13 +74,15 @@ const ROLES = valuesOf('Role').map((value) => ({ value, label: inWords(value) })
 interface RightsProps extends Rights {
   /** The props of the input at a path of the form. */
   readonly propsOf: UseFormReturnType<Rights>['getInputProps'];
+  /** An invitation needs one; a member may be without. */
+  readonly isRoleRequired?: boolean;
 }
 
-export function RightsFields({ roles, scope, propsOf }: RightsProps): ReactNode {
+export function RightsFields({ roles, scope, propsOf, isRoleRequired = false }: RightsProps): ReactNode {
   const { decided, allRows, isSensitiveAsked } = rowsOfRoles(roles);
   return (
     <>
-      <ClosingMultiSelect label="Roles" searchable data={ROLES} {...propsOf('roles')} />
+      <ClosingMultiSelect label="Roles" required={isRoleRequired} searchable data={ROLES} {...propsOf('roles')} />
       {decided !== undefined && <Text size="sm">{decided}</Text>}
       {allRows !== undefined && (
         <Checkbox
