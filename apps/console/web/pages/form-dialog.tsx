@@ -63,7 +63,9 @@ export function FormDialog<Values extends object>({
   return (
     <Modal
       opened
-      onClose={onClose}
+      onClose={() => {
+        if (!fields.isDirty() || globalThis.confirm('Leave and lose what you typed?')) onClose();
+      }}
       title={title}
       {...(size !== undefined && { size, fullScreen: isSmall })}
       closeButtonProps={{ 'aria-label': 'Close' }}

@@ -78,12 +78,16 @@ export function refusalStories(stack: () => ConsoleStack): void {
         expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
         await isFocused('Id').waitFor();
         const asked: string[] = [];
-        window.once('dialog', (question) => {
-          asked.push(question.type());
-          void question.accept();
+        window.on('dialog', (question) => {
+          asked.push(question.message() || question.type());
+          void (asked.length < 3 ? question.dismiss() : question.accept());
         });
+        await window.keyboard.press('Escape');
+        await window.getByRole('button', { name: 'Close' }).click();
+        expect(await dialog.getByRole('textbox', { name: 'Name' }).inputValue()).toBe('Hall');
         await window.reload();
-        expect(asked).toEqual(['beforeunload']);
+        const lost = 'Leave and lose what you typed?';
+        expect(asked).toEqual([lost, lost, 'beforeunload']);
       });
     }, 60_000);
 
