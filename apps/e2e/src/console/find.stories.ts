@@ -70,6 +70,36 @@ export function findStories(stack: () => ConsoleStack): void {
       });
     }, 90_000);
 
+    it('keeps the letters that are typed while it is loaded, and sends no more of a key than its prefix', async () => {
+      const key = stack().dev.demo.keys['gate']!;
+      await stack().visit('operator', '/home', async (window) => {
+        await window.getByRole('heading', { level: 1 }).waitFor();
+        let load = (): void => undefined;
+        const typed = new Promise<void>((done) => (load = done));
+        await window.route('**/find-dialog*', async (route) => {
+          await typed;
+          await route.continue();
+        });
+        await window.keyboard.press('Control+k');
+        await window.keyboard.type('netwx');
+        await window.keyboard.press('Backspace');
+        load();
+        const box = window.getByRole('combobox', { name: 'Search everything' });
+        await box.waitFor();
+        await window.waitForFunction('document.activeElement.getAttribute("role") === "combobox"');
+        await window.keyboard.type('orks');
+        expect(await box.inputValue()).toBe('networks');
+        await found(window).getByRole('option').first().waitFor();
+        const asked: string[] = [];
+        window.on('request', (request) => asked.push(request.url()));
+        await box.fill(key);
+        await found(window).getByRole('group', { name: 'Gate keys' }).getByRole('option').first().waitFor();
+        window.removeAllListeners('request');
+        expect(asked.filter((url) => url.includes(key.slice(0, 12))).length).toBeGreaterThan(0);
+        expect(asked.filter((url) => url.includes(key.slice(0, 13)))).toEqual([]);
+      });
+    }, 60_000);
+
     it('ends a kind of which there is more with the way to all of it', async () => {
       const words = `crowd ${Date.now()}`;
       for (const n of [1, 2, 3, 4, 5, 6]) await make(`Risk ${n} of a ${words}`, 1);

@@ -9,6 +9,7 @@ import type { Mine } from '../../shell/mine.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { SHOWN, sourcesOf, type FindSource, type Hit, type Reach } from './find-sources.ts';
 import classes from './find.module.css';
+import { withoutSecrets } from './without-secrets.ts';
 
 /** The organisation and the environment of the page, else the person's first one, and live. */
 function useReach(mine: Mine): Reach {
@@ -66,6 +67,9 @@ function shownOf({ group, all }: FindSource, hits: readonly Hit[], words: string
 
 interface FindProps {
   readonly mine: Mine;
+  readonly inputId: string;
+  readonly text: string;
+  readonly onText: (text: string) => void;
   readonly onClose: () => void;
 }
 
@@ -84,10 +88,9 @@ export const FindDialog = ({ opened, ...props }: FindProps & { readonly opened: 
   </Modal>
 );
 
-function Find({ mine, onClose }: FindProps): ReactNode {
+function Find({ mine, inputId, text, onText, onClose }: FindProps): ReactNode {
   const reach = useReach(mine);
-  const [text, setText] = useState('');
-  const found = useFound(reach, text);
+  const found = useFound(reach, withoutSecrets(text));
   const navigate = useNavigate();
   const hits = found.groups.flatMap((each) => each.hits.map((hit) => keyOf(each.group, hit)));
   const [chosen, setChosen] = useState<string>();
@@ -116,6 +119,7 @@ function Find({ mine, onClose }: FindProps): ReactNode {
     <>
       <TextInput
         data-autofocus
+        id={inputId}
         aria-label="Search everything"
         placeholder="Titles, references, ids, the beginning of a key"
         maxLength={MAX_WORDS}
@@ -126,8 +130,10 @@ function Find({ mine, onClose }: FindProps): ReactNode {
         aria-autocomplete="list"
         {...(hits.length > 0 && { 'aria-controls': listId })}
         {...(current !== undefined && { 'aria-activedescendant': optionId(listId, current) })}
+        // Letters typed before are in it already.
+        onFocus={({ currentTarget }) => currentTarget.setSelectionRange(MAX_WORDS, MAX_WORDS)}
         onChange={({ currentTarget }) => {
-          setText(currentTarget.value);
+          onText(currentTarget.value);
           setChosen(undefined);
         }}
         onKeyDown={onKeyDown}
