@@ -41,6 +41,19 @@ export function reviewerStories(stack: () => ConsoleStack): void {
     await page.getByRole('option', { name: 'demo-1', exact: true }).click();
     await page.getByRole('table', { name: 'Result of each rule' }).waitFor();
   };
+  /** A decided case is decided again only under active versions that have not decided it. */
+  const offersOthers = async (page: Page, used: string): Promise<void> => {
+    const { items } = (await asked('/policies?environment=live&limit=200')) as {
+      items: { policy_version: string; status: string }[];
+    };
+    const left = items.filter(({ status, policy_version }) => status === 'active' && policy_version !== used);
+    const again = page.getByRole('region', { name: 'Decide again' });
+    if (left.length === 0) return expect(await again.count()).toBe(0);
+    await again.getByRole('combobox', { name: 'Policy version' }).click();
+    const options = await page.getByRole('option').allTextContents();
+    expect(options.toSorted()).toEqual(left.map(({ policy_version }) => policy_version).toSorted());
+    await page.keyboard.press('Escape');
+  };
   const focused = (page: Page) => page.evaluate<string | null>('document.activeElement.getAttribute("aria-label")');
   const isInView = async (page: Page, name: string) => {
     const box = await page.getByRole('button', { name, exact: true }).boundingBox();
@@ -71,6 +84,7 @@ export function reviewerStories(stack: () => ConsoleStack): void {
         await page.waitForFunction('document.activeElement.getAttribute("aria-label") === "Outcome"');
         expect(await focused(page)).toBe('Outcome');
         expect(await statusOf(id)).toBe('sealed');
+        await offersOthers(page, 'demo-1');
         await outcome.getByRole('link', { name: 'To the next case in the queue' }).click();
         await page.getByRole('heading', { level: 1, name: 'Queue' }).waitFor();
         await page.goto(`/cases/live/queue/${id}`);
@@ -90,6 +104,11 @@ export function reviewerStories(stack: () => ConsoleStack): void {
       const { id } = await newCase(`referred-${Date.now()}`, [attached('vault/2', 'driving licence')]);
       await stack().visit('reviewer', `/cases/live/queue/${id}`, async (page) => {
         await byDemoRules(page);
+        // A person has to name the outcome, so that is offered first.
+        await page.getByText('The rules refer this case:').waitFor();
+        await page.getByRole('button', { name: 'Record this outcome' }).waitFor();
+        expect(await page.getByRole('button', { name: 'Decide by the rules' }).count()).toBe(0);
+        await page.getByRole('radiogroup', { name: 'How to decide' }).getByText('By the rules').click();
         await page.getByRole('button', { name: 'Decide by the rules' }).click();
         await page.getByText('The case stays in review: name an outcome to decide it.').waitFor();
         await page.getByRole('region', { name: 'Timeline' }).getByText('Case referred').waitFor();

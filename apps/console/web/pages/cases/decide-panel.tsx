@@ -26,15 +26,15 @@ export function DecidePanel({ found, onDecided }: PanelProps): ReactNode {
   const policies = usePolicies();
   const [chosen, setVersion] = useState(found.requested_policy_version);
   if (!DECIDABLE.includes(found.status)) return null;
-  const offered = (policies.data?.items ?? []).filter(({ status }) => status !== 'retired');
-  // A case decided under one version is decided again under another; otherwise the newest active version is
-  // preselected.
-  const first = offered.find(
-    ({ status, policy_version }) => status === 'active' && policy_version !== found.policy_version,
-  );
-  const version = chosen ?? first?.policy_version ?? null;
-  const policy = offered.find(({ policy_version }) => policy_version === version);
   const isDecided = found.decided_at !== null;
+  const used = found.decisions.filter(({ decision }) => decision !== 'refer').map((each) => each.policy_version);
+  // A decided case is decided again only under an active version that has not decided it.
+  const offered = (policies.data?.items ?? []).filter(({ status, policy_version }) =>
+    isDecided ? status === 'active' && !used.includes(policy_version) : status !== 'retired',
+  );
+  if (isDecided && offered.length === 0 && !policies.isError) return null;
+  const first = offered.find(({ status }) => status === 'active');
+  const policy = offered.find(({ policy_version }) => policy_version === chosen) ?? first;
   return (
     <Section title={isDecided ? 'Decide again' : 'Decide'}>
       <Paper>
@@ -46,7 +46,7 @@ export function DecidePanel({ found, onDecided }: PanelProps): ReactNode {
           <Select
             label="Policy version"
             w={280}
-            value={version}
+            value={policy?.policy_version ?? null}
             onChange={setVersion}
             placeholder="Choose a version"
             data={offered.map(({ policy_version, status }) => ({
@@ -68,16 +68,33 @@ interface VersionProps extends Pick<PanelProps, 'onDecided'> {
   readonly policy: Policy;
 }
 
+const useExplanation = (caseId: string, { rules, policy_version }: Policy) => {
+  const { name: environment } = useEnvironment();
+  return api.useQuery(
+    'get',
+    '/admin/case-gate/admin/v1/cases/{case_id}/explanation',
+    { params: { path: { case_id: caseId }, query: { environment, policy_version } } },
+    { enabled: rules !== null },
+  );
+};
+
 /** The result of a version for the case and, if it may decide, the form to decide. */
 function Version({ caseId, policy, onDecided }: VersionProps): ReactNode {
   const { may } = useEnvironment();
+  const explained = useExplanation(caseId, policy);
+  const isKnown = policy.rules === null || !explained.isPending;
   return (
     <>
       {policy.rules !== null && <ExplanationView caseId={caseId} policy={policy} />}
       {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
       {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
-      {policy.status === 'active' && may('cases:review') && (
-        <DecideForm caseId={caseId} policy={policy} onDecided={onDecided} />
+      {policy.status === 'active' && may('cases:review') && isKnown && (
+        <DecideForm
+          caseId={caseId}
+          policy={policy}
+          onDecided={onDecided}
+          isReferred={explained.data?.decision === 'refer'}
+        />
       )}
     </>
   );
@@ -85,10 +102,7 @@ function Version({ caseId, policy, onDecided }: VersionProps): ReactNode {
 
 /** The result of each rule, with the deciding one marked, and the facts. */
 function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly policy: Policy }): ReactNode {
-  const { name: environment } = useEnvironment();
-  const explained = api.useQuery('get', '/admin/case-gate/admin/v1/cases/{case_id}/explanation', {
-    params: { path: { case_id: caseId }, query: { environment, policy_version: policy.policy_version } },
-  });
+  const explained = useExplanation(caseId, policy);
   if (explained.isError) return <ProblemView error={explained.error} onRetry={() => void explained.refetch()} />;
   if (explained.data === undefined) return <ListLoading rows={3} />;
   const { rules, default: otherwise, facts, decision, reason_codes, is_uncertain: isUncertain } = explained.data;
@@ -195,9 +209,10 @@ function faultOfCodes(codes: readonly string[], { how }: Draft, policy: Policy):
   return how === 'name' && policy.rules !== null && codes.length === 0 ? 'Say why the rules are not followed.' : null;
 }
 
-function useDecideForm(policy: Policy) {
+function useDecideForm(policy: Policy, isReferred: boolean) {
+  const how = policy.rules === null || isReferred ? 'name' : 'rules';
   return useForm<Draft>({
-    initialValues: { how: policy.rules === null ? 'name' : 'rules', decision: null, reason_codes: [], valid_until: '' },
+    initialValues: { how, decision: null, reason_codes: [], valid_until: '' },
     validateInputOnChange: ['reason_codes'],
     validate: {
       decision: (decision, { how }) => (how === 'name' && decision === null ? 'Choose one.' : null),
@@ -206,7 +221,17 @@ function useDecideForm(policy: Policy) {
   });
 }
 
-function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
+const WAYS = [
+  { value: 'rules', label: 'By the rules' },
+  { value: 'name', label: 'Name an outcome' },
+];
+
+interface FormProps extends VersionProps {
+  /** Whether the rules leave the outcome to a person. */
+  readonly isReferred: boolean;
+}
+
+function DecideForm({ caseId, policy, onDecided, isReferred }: FormProps): ReactNode {
   const { name: environment, reload } = useEnvironment();
   const decide = api.useMutation('post', '/admin/case-gate/admin/v1/cases/{case_id}/decide', {
     onSuccess: (decided) => {
@@ -215,7 +240,7 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
       reload();
     },
   });
-  const form = useDecideForm(policy);
+  const form = useDecideForm(policy, isReferred);
   const submitting = useFormFaults(form, decide.error);
   const { how } = form.values;
   const differs = how === 'name' && policy.rules !== null;
@@ -232,13 +257,13 @@ function DecideForm({ caseId, policy, onDecided }: VersionProps): ReactNode {
   return (
     <form noValidate onSubmit={submitting(send)}>
       <Stack gap="sm" maw={560}>
+        {isReferred && (
+          <Text size="sm">The rules refer this case: it stays in review until somebody names its outcome.</Text>
+        )}
         {policy.rules !== null && (
           <SegmentedControl
             aria-label="How to decide"
-            data={[
-              { value: 'rules', label: 'By the rules' },
-              { value: 'name', label: 'Name an outcome' },
-            ]}
+            data={isReferred ? WAYS.toReversed() : WAYS}
             {...form.getInputProps('how')}
           />
         )}
