@@ -18,6 +18,8 @@ async function actsOn(page: Page): Promise<string[]> {
   return ACTS.flatMap((name, at) => (counts[2 * at]! + counts[2 * at + 1]! > 0 ? [String(name)] : []));
 }
 
+const variantOf = (page: Page, name: string) => page.getByRole('button', { name }).getAttribute('data-variant');
+
 /** Refused deliveries of webhooks, and what can be done about each. */
 export function mendStories(stack: () => ConsoleStack): void {
   const { gateway, admin, deliver, newSource, refusedOf } = sourcesOf(stack, `story-mend-${Date.now()}`);
@@ -105,6 +107,16 @@ export function mendStories(stack: () => ConsoleStack): void {
         expect(await actsOn(page)).toEqual([]);
         await page.goto(pageOf('no-matching-secret'));
         expect(await actsOn(page)).toEqual(['Secrets']);
+        expect(await variantOf(page, 'Secrets')).toBe('filled');
+        // Another change of the source does not make its signature right.
+        expect(
+          (await admin(source.admin, { method: 'PATCH', body: JSON.stringify({ name: 'Two reasons, renamed' }) }))
+            .status,
+        ).toBe(200);
+        await page.reload();
+        expect(await actsOn(page)).toEqual(['Process again', 'Secrets']);
+        expect(await variantOf(page, 'Secrets')).toBe('filled');
+        expect(await variantOf(page, 'Process again')).toBe('default');
         await page.getByText('of none of the secrets', { exact: true }).waitFor();
         await page.getByRole('button', { name: 'Secrets' }).click();
         const dialog = page.getByRole('dialog');
@@ -113,6 +125,8 @@ export function mendStories(stack: () => ConsoleStack): void {
         await dialog.getByRole('button', { name: 'Add the secret' }).click();
         await dialog.getByText(/^What is signed with it is accepted/).waitFor();
         await dialog.getByRole('button', { name: 'Close' }).last().click();
+        await page.getByText(/^Now process it again/).waitFor();
+        expect(await variantOf(page, 'Process again')).toBe('filled');
         let sent = 0;
         page.on('request', (request) => {
           if (request.url().endsWith('/process')) sent += 1;

@@ -41,28 +41,40 @@ export function MendRefused({ refused, source, mayChange }: MendProps & { readon
 }
 
 /** What is to be said beside the acts; undefined for nothing. */
-function adviceOf({ edit, secrets, tolerate, again }: Acts, { keptUntil, reason }: Refused): string | undefined {
+function adviceOf(
+  { edit, secrets, tolerate, again }: Acts,
+  { keptUntil, reason }: Refused,
+  lacksSecret: boolean,
+): string | undefined {
   if (keptUntil === null)
     return 'Nothing is kept of it, so it cannot be processed again here: its sender has to repeat it.';
-  if (again) return 'Now process it again: every check is made anew, with the settings as they are now.';
+  if (again && !lacksSecret)
+    return 'Now process it again: every check is made anew, with the settings as they are now.';
   if (reason === 'clock-skew' && tolerate === undefined && !edit)
     return 'No source tolerates that much: its sender has to send it again, with a new timestamp.';
   return edit || secrets ? 'Once that is changed, it can be processed again here.' : undefined;
 }
 
+/** Whether it is for its secret alone that it is refused, and none was added since. */
+function needsSecret({ secrets, edit }: Acts, { at, processedAt }: Refused, source: Source): boolean {
+  const since = Date.parse(processedAt ?? at);
+  return secrets && !edit && source.secrets.every(({ createdAt }) => Date.parse(createdAt) <= since);
+}
+
 function ActsOf({ refused, source }: MendProps): ReactNode {
   const { open, dialog } = useSourceDialogs();
   const acts = actsFor(refused, source);
-  const advice = adviceOf(acts, refused);
+  const lacksSecret = needsSecret(acts, refused, source);
+  const advice = adviceOf(acts, refused, lacksSecret);
   return (
     <>
       {advice !== undefined && (
-        <Text size="sm" fw={acts.again ? 600 : 400} role="status">
+        <Text size="sm" fw={acts.again && !lacksSecret ? 600 : 400} role="status">
           {advice}
         </Text>
       )}
       <Group gap="xs">
-        {acts.again && <ProcessAgain refused={refused} source={source} />}
+        {acts.again && !lacksSecret && <ProcessAgain refused={refused} source={source} />}
         {acts.tolerate !== undefined && <Tolerate source={source} needed={acts.tolerate} />}
         {acts.edit && (
           <Button size="xs" variant="default" onClick={() => open('edit', source)}>
@@ -70,10 +82,11 @@ function ActsOf({ refused, source }: MendProps): ReactNode {
           </Button>
         )}
         {acts.secrets && (
-          <Button size="xs" variant="default" onClick={() => open('secrets', source)}>
+          <Button size="xs" variant={lacksSecret ? 'filled' : 'default'} onClick={() => open('secrets', source)}>
             Secrets
           </Button>
         )}
+        {acts.again && lacksSecret && <ProcessAgain refused={refused} source={source} variant="default" />}
         {acts.limits && (
           <Button size="xs" variant="default" component={Link} to={`/networks/${source.networkId}`}>
             Limits of the network
@@ -86,7 +99,11 @@ function ActsOf({ refused, source }: MendProps): ReactNode {
 }
 
 /** Every check is made anew with the settings as they are now. */
-function ProcessAgain({ refused: { refusedId }, source: { networkId, sourceId } }: MendProps): ReactNode {
+function ProcessAgain({
+  refused: { refusedId },
+  source: { networkId, sourceId },
+  variant = 'filled',
+}: MendProps & { readonly variant?: 'filled' | 'default' }): ReactNode {
   const reload = useReload();
   const processing = api.useMutation(
     'post',
@@ -107,6 +124,7 @@ function ProcessAgain({ refused: { refusedId }, source: { networkId, sourceId } 
     <>
       <Button
         size="xs"
+        variant={variant}
         loading={processing.isPending}
         // The second click of a double click comes before, or after, the button is disabled.
         onClick={({ detail }) => {
