@@ -173,10 +173,14 @@ export function doorStories(stack: () => ConsoleStack): void {
       });
     }, 60_000);
 
-    it('shows DENY for a code that names no subject, and for a key that has ended meanwhile', async () => {
+    it('denies a code that names no subject in another word than a person, and a key that has ended meanwhile', async () => {
       await onTablet(async (page) => {
         const text = await verdict(page, 'somebody');
         expect(text).toContain('NOT_A_SUBJECT');
+        expect(text).toContain('Not a code of a person.');
+        // Not the word of a person who may not enter.
+        expect(text).not.toContain('DENY');
+        expect(await looksOf(page, stack(), 'door-again')).toEqual([]);
         // Which code it is about.
         expect(text).toContain('somebody');
         await page.route(GATE, (route) => route.fulfill({ status: 401, json: { code: 'UNAUTHENTICATED' } }));
@@ -186,6 +190,9 @@ export function doorStories(stack: () => ConsoleStack): void {
 
     it('tries key and venue before it opens', async () => {
       await stack().visit(undefined, '/door', async (page) => {
+        await page.getByRole('button', { name: 'Open the door page' }).click();
+        await page.getByText('A gate key starts with gk_ and has 46 characters.').waitFor();
+        await page.getByText('Letters, digits, hyphens and underscores only.').waitFor();
         await enter(page, { key: `gk_${'x'.repeat(43)}` });
         await page.getByText('The gate does not know this key, or the key has ended.').waitFor();
         await enter(page, { at: 'no-such-hall' });

@@ -46,7 +46,7 @@ const REASONS: Readonly<Record<string, readonly [reason: string, advice?: string
   BAD_ANSWER: ['The answer cannot be trusted.', 'Ask again; call the office if it happens again.'],
   KEY_REFUSED: ['The key of this tablet was refused.', 'Enter the key again.'],
   FORBIDDEN: ['The key of this tablet may not ask the gate.', 'Enter another key.'],
-  NOT_A_SUBJECT: ['This is not a subject code.', 'A code starts with subj_. Type or scan it again.'],
+  NOT_A_SUBJECT: ['Not a code of a person.', 'A code starts with subj_. Type or scan it again.'],
   RATE_LIMITED: ['Too many requests at once.', 'Wait a moment and ask again.'],
 };
 

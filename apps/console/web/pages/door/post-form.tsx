@@ -28,7 +28,8 @@ interface PostFormProps {
 export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
   const venues = useVenues();
   const listId = useId();
-  const [fault, setFault] = useState<PostFault>();
+  const [faults, setFaults] = useState<readonly PostFault[]>([]);
+  const faultAt = (at: PostFault['at']) => faults.find((fault) => fault.at === at)?.says;
   const [isTesting, setTesting] = useState(false);
   const start = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
@@ -37,8 +38,8 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
     setTesting(true);
     const found = await testPost({ fetch: window.fetch.bind(window) }, post);
     setTesting(false);
-    setFault(found);
-    if (found !== undefined) return;
+    setFaults(found);
+    if (found.length > 0) return;
     if (form.get('keep') === null) forgetPost();
     else keepPost(post);
     onStart(post);
@@ -64,7 +65,7 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
             maxLength={64}
             autoCapitalize="none"
             spellCheck={false}
-            error={fault?.at === 'venue' && fault.says}
+            error={faultAt('venue')}
           />
           <datalist id={listId}>
             {venues.map(({ venue_id: id, name }) => (
@@ -81,7 +82,7 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
             required
             maxLength={100}
             autoComplete="off"
-            error={fault?.at === 'key' && fault.says}
+            error={faultAt('key')}
           />
         </div>
         <Checkbox
@@ -90,9 +91,9 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
           label="Keep both until this tab is closed"
           description="Else they stay in the memory of this page, and a reload forgets them."
         />
-        {fault?.at === 'service' && (
+        {faultAt('service') !== undefined && (
           <Alert color="red" role="alert" title="The door cannot be opened yet">
-            {fault.says}
+            {faultAt('service')}
           </Alert>
         )}
         <Button type="submit" size="lg" loading={isTesting}>

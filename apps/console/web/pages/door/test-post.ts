@@ -21,10 +21,18 @@ const FAULTS: Readonly<Record<number, PostFault>> = {
   429: { at: 'service', says: 'Too many requests at once. Wait a moment, then try again.' },
 };
 
-/** Whether the gate knows the key, and the key's environment has the venue. Asks about no subject. Never throws. */
-export async function testPost({ fetch }: Pick<GatePorts, 'fetch'>, post: Post): Promise<PostFault | undefined> {
-  const form = formFault(post);
-  if (form !== undefined) return form;
+/**
+ * What is wrong with venue and key: every fault of their form or, sent to the gate, whether it knows the key and the
+ * key's environment has the venue. Asks about no subject. Never throws.
+ */
+export async function testPost(ports: Pick<GatePorts, 'fetch'>, post: Post): Promise<readonly PostFault[]> {
+  const faults = formFaults(post);
+  if (faults.length > 0) return faults;
+  const refused = await refusalOf(ports, post);
+  return refused === undefined ? [] : [refused];
+}
+
+async function refusalOf({ fetch }: Pick<GatePorts, 'fetch'>, post: Post): Promise<PostFault | undefined> {
   try {
     const response = await fetch(`/api/case-gate/v1/gate/venues/${post.venueId}`, {
       headers: { 'X-Api-Key': post.key },
@@ -42,10 +50,11 @@ export async function testPost({ fetch }: Pick<GatePorts, 'fetch'>, post: Post):
   }
 }
 
-function formFault({ key, venueId }: Post): PostFault | undefined {
+function formFaults({ key, venueId }: Post): readonly PostFault[] {
+  const faults: PostFault[] = [];
   if (!/^[A-Za-z0-9_-]{1,64}$/.test(venueId))
-    return { at: 'venue', says: 'Letters, digits, hyphens and underscores only.' };
+    faults.push({ at: 'venue', says: 'Letters, digits, hyphens and underscores only.' });
   if (!/^gk_[A-Za-z0-9_-]{43}$/.test(key))
-    return { at: 'key', says: 'A gate key starts with gk_ and has 46 characters.' };
-  return undefined;
+    faults.push({ at: 'key', says: 'A gate key starts with gk_ and has 46 characters.' });
+  return faults;
 }

@@ -17,6 +17,8 @@ const MAX_ABOUT = 70;
 
 export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonly onNext: () => void }): ReactNode {
   const verdict = shown.state === 'told' ? shown.verdict : undefined;
+  // The gate was not asked, so nothing was denied to a person.
+  const isCode = verdict?.code !== 'NOT_A_SUBJECT';
   return (
     <section
       className={classes['verdict']}
@@ -24,6 +26,7 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
       aria-live="assertive"
       aria-atomic
       data-verdict={verdict?.decision ?? shown.state}
+      data-again={!isCode || undefined}
     >
       {verdict === undefined ? (
         <p className={classes['waiting']}>
@@ -32,8 +35,8 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
       ) : (
         <>
           <p className={classes['word']}>
-            <span aria-hidden>{verdict.decision === 'allow' ? '✓' : '✕'}</span>{' '}
-            {verdict.decision === 'allow' ? 'ALLOW' : 'DENY'}
+            <span aria-hidden>{verdict.decision === 'allow' ? '✓' : isCode ? '✕' : '↻'}</span>{' '}
+            {verdict.decision === 'allow' ? 'ALLOW' : isCode ? 'DENY' : 'AGAIN'}
           </p>
           <p className={classes['about']}>{shown.state === 'told' && shown.about.slice(0, MAX_ABOUT)}</p>
           <p className={classes['reason']}>{verdict.reason}</p>
