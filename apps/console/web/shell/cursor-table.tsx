@@ -216,17 +216,17 @@ function Rows<Row>(props: RowsProps<Row>): ReactNode {
 }
 
 interface HeadProps {
-  readonly column: Pick<Column<never>, 'title' | 'align' | 'width' | 'sort'>;
+  readonly column: Pick<Column<never>, 'title' | 'align' | 'width' | 'wraps' | 'sort'>;
   readonly order: string | undefined;
   readonly onOrder: ((sort: string) => void) | undefined;
 }
 
 /** The head of a column; one that the list can be ordered by is a button. */
 function Head({ column, order, onOrder }: HeadProps): ReactNode {
-  const { title, align = 'left', width, sort } = column;
+  const { title, align = 'left', width, sort, wraps } = column;
   if (sort === undefined || onOrder === undefined)
     return (
-      <Table.Th ta={align} w={width} data-sized={width !== undefined || undefined}>
+      <Table.Th ta={align} w={width} data-sized={width !== undefined || undefined} data-wraps={wraps}>
         {title}
       </Table.Th>
     );
@@ -237,6 +237,7 @@ function Head({ column, order, onOrder }: HeadProps): ReactNode {
       ta={align}
       w={width}
       data-sized={width !== undefined || undefined}
+      data-wraps={wraps}
       aria-sort={shown === undefined ? 'none' : direction}
     >
       <UnstyledButton

@@ -88,7 +88,7 @@ function columnsOf({ networkId, address, open }: ShownColumns): readonly Column<
         </Anchor>
       ),
     },
-    { title: 'Scheme', cell: ({ scheme }) => scheme },
+    { title: 'Scheme', width: '9rem', cell: ({ scheme }) => scheme },
     {
       title: 'Address',
       cell: ({ path, url }) => (

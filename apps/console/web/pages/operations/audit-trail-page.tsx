@@ -153,9 +153,9 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
             title: 'Which',
             width: '16rem',
             cell: ({ resource, resourceId }) => (
-              <>
+              <span>
                 {kindInWords(resource)} <CodeText value={resourceId} label="the id" short={20} />
-              </>
+              </span>
             ),
           },
           { title: 'Details', wraps: true, cell: ({ detail }) => detailInWords(detail) },
