@@ -267,7 +267,7 @@ export function halvesOf(fields: readonly Field[], draft: Draft): Readonly<Recor
     const value = draft[name] as Readonly<Record<string, unknown>> | null | undefined;
     if (value == null) continue;
     if (kind === 'rating' && (value['likelihood'] === undefined || value['impact'] === undefined))
-      faults[name] = 'Choose both, or neither.';
+      faults[name] = 'Choose both.';
     if (kind === 'period' && (value['from'] == null || value['to'] == null))
       faults[name] = 'Give both times, or neither.';
   }
