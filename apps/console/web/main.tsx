@@ -4,6 +4,7 @@ import { StrictMode } from 'react';
 import { createRoot } from 'react-dom/client';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
+import { watchHistory } from './shell/ask-before-leaving.ts';
 import { partAt } from './shell/parts.ts';
 import { ProblemError } from './shell/problem.ts';
 import { Pages } from './shell/routes.tsx';
@@ -35,6 +36,8 @@ const createQueries = (): QueryClient =>
 partAt(globalThis.location.pathname)
   ?.load()
   .catch(() => undefined);
+
+watchHistory();
 
 const root = document.querySelector('#root');
 if (root === null) throw new Error('The page has no #root.');

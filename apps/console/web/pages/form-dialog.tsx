@@ -2,6 +2,7 @@ import { useLayoutEffect, useState, type ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { useMediaQuery } from '@mantine/hooks';
+import { LOSES_INPUT } from '../shell/ask-before-leaving.ts';
 import { ProblemView } from '../shell/problem-view.tsx';
 import { asProblem } from '../shell/problem.ts';
 import { useFormFaults } from './form-faults.ts';
@@ -64,7 +65,7 @@ export function FormDialog<Values extends object>({
     <Modal
       opened
       onClose={() => {
-        if (!fields.isDirty() || globalThis.confirm('Leave and lose what you typed?')) onClose();
+        if (!fields.isDirty() || globalThis.confirm(LOSES_INPUT)) onClose();
       }}
       title={title}
       {...(size !== undefined && { size, fullScreen: isSmall })}

@@ -1,5 +1,6 @@
 import { useEffect, useRef, type FormEvent } from 'react';
 import type { UseFormReturnType } from '@mantine/form';
+import { useAskBeforeLeaving } from '../shell/ask-before-leaving.ts';
 import { ProblemError } from '../shell/problem.ts';
 
 /**
@@ -33,13 +34,7 @@ export function useFormFaults<Values>(form: UseFormReturnType<Values>, error: un
     setErrors(faultsOf(error));
     focusFault(submitted.current);
   }, [error, setErrors]);
-  const isDirty = form.isDirty();
-  useEffect(() => {
-    if (!isDirty) return undefined;
-    const ask = (event: BeforeUnloadEvent): void => event.preventDefault();
-    globalThis.addEventListener('beforeunload', ask);
-    return () => globalThis.removeEventListener('beforeunload', ask);
-  }, [isDirty]);
+  useAskBeforeLeaving(form.isDirty());
   return (send) => (event) => {
     submitted.current = event.currentTarget;
     form.onSubmit(send, () => focusFault(submitted.current))(event);

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { until } from '@sealgate/testing';
 import type { Page } from 'playwright-core';
 import { askedBy } from './page-looks.ts';
 import type { ConsoleStack } from './start-stack.ts';
@@ -88,6 +89,35 @@ export function refusalStories(stack: () => ConsoleStack): void {
         await window.reload();
         const lost = 'Leave and lose what you typed?';
         expect(asked).toEqual([lost, lost, 'beforeunload']);
+      });
+    }, 60_000);
+
+    it('a page is left by a link or by Back: it asks while there is input that was not sent', async () => {
+      await stack().visit('risk_manager', register(), async (window) => {
+        const asked: string[] = [];
+        let isLeft = false;
+        window.on('dialog', (question) => {
+          asked.push(question.message());
+          void (isLeft ? question.accept() : question.dismiss());
+        });
+        await window.getByRole('link', { name: 'New risk' }).click();
+        const title = window.getByRole('textbox', { name: 'Title' });
+        await title.fill('Half of a risk');
+        const home = window.getByRole('link', { name: 'Home', exact: true });
+        await home.click();
+        await until(() => asked.length === 1);
+        await window.evaluate('history.back()');
+        await until(() => asked.length === 2);
+        await until(async () => String(await window.evaluate('location.pathname')).endsWith('/new'));
+        expect(await title.inputValue()).toBe('Half of a risk');
+        isLeft = true;
+        await home.click();
+        await title.waitFor({ state: 'detached' });
+        const lost = 'Leave and lose what you typed?';
+        expect(asked).toEqual([lost, lost, lost]);
+        await window.goBack();
+        await title.waitFor();
+        expect([await title.inputValue(), asked.length]).toEqual(['', 3]);
       });
     }, 60_000);
 
