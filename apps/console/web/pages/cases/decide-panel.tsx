@@ -233,14 +233,15 @@ interface FormProps extends VersionProps {
 
 function DecideForm({ caseId, policy, onDecided, isReferred }: FormProps): ReactNode {
   const { name: environment, reload } = useEnvironment();
+  const form = useDecideForm(policy, isReferred);
   const decide = api.useMutation('post', '/admin/case-gate/admin/v1/cases/{case_id}/decide', {
     onSuccess: (decided) => {
+      form.resetDirty();
       tell(decided);
       if (decided.decision !== 'refer') onDecided();
       reload();
     },
   });
-  const form = useDecideForm(policy, isReferred);
   const submitting = useFormFaults(form, decide.error);
   const { how } = form.values;
   const differs = how === 'name' && policy.rules !== null;

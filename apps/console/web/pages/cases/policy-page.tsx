@@ -128,8 +128,13 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
 
 function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
   const { name: environment, reload } = useEnvironment();
-  const save = api.useMutation('patch', '/admin/case-gate/admin/v1/policies/{policy_version}', { onSuccess: reload });
   const form = useForm({ initialValues: { rules: rulesText(policy.rules) } });
+  const save = api.useMutation('patch', '/admin/case-gate/admin/v1/policies/{policy_version}', {
+    onSuccess: () => {
+      form.resetDirty();
+      return reload();
+    },
+  });
   const submitting = useFormFaults(form, save.error);
   const parsed = parseRules(form.values.rules);
   const send = (): void =>
