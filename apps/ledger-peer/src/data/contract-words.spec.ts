@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { canonical, type JsonValue } from '@sealgate/json';
 import { UnreadableAnswerError, type FoundPage, type NewAsset } from '../domain/asset-ledger.ts';
 import type { ContractShape } from '../domain/mapping.ts';
-import { contractWords, MissingMemberError } from './contract-words.ts';
+import { changesIn, contractWords, historyArguments, MissingMemberError } from './contract-words.ts';
 
 const TRANSACTIONS = { write: 'w', read: 'r', query: 'q' };
 
@@ -263,12 +263,11 @@ describe('the results of a third-party contract', () => {
   });
 
   it('are changes as they are, without any rule for their members', () => {
-    const { changes, historyArguments } = wordsOf({ history: { transaction: 'h', arguments: ['{id}', 'all'] } });
-    expect(historyArguments('7')).toEqual(['7', 'all']);
-    expect(changes(bytes('[{"n":9007199254740993},null,"x"]'))).toBe('[{"n":9007199254740993},null,"x"]');
-    expect(['', 'null', '[]'].map((text) => changes(bytes(text)))).toEqual(['[]', '[]', '[]']);
+    expect(historyArguments({ transaction: 'h', arguments: ['{id}', 'all'] }, '7')).toEqual(['7', 'all']);
+    expect(changesIn(bytes('[{"n":9007199254740993},null,"x"]'))).toBe('[{"n":9007199254740993},null,"x"]');
+    expect(['', 'null', '[]'].map((text) => changesIn(bytes(text)))).toEqual(['[]', '[]', '[]']);
     for (const text of ['{}', 'text', '7', '[1'])
-      expect(() => changes(bytes(text))).toThrow(/returned no list of changes/);
+      expect(() => changesIn(bytes(text))).toThrow(/returned no list of changes/);
   });
 
   it('are otherwise sorted and paged here', () => {

@@ -10,7 +10,7 @@ import {
   type WriteOutcome,
 } from '../domain/asset-ledger.ts';
 import type { ContractResult, FailureCode } from '../domain/asset-result.ts';
-import type { Action, ContractShape, Target } from '../domain/mapping.ts';
+import type { Action, ContractShape, History, Target } from '../domain/mapping.ts';
 import { byCodePoints } from '../domain/read-assets.ts';
 import { contractMessage, contractResult, isJson, refusalMessage, withoutTransient } from './contract-texts.ts';
 import { withBareNames } from './record-text.ts';
@@ -30,8 +30,6 @@ export interface ContractWords {
   writeCall(assets: readonly NewAsset[]): WriteCall;
   readArguments(id: string): string[];
   queryArguments(query: PageQuery): string[];
-  /** Of a mapping with a history. */
-  historyArguments(id: string): string[];
   /** The transaction that holds each asset after a write; undefined: that of the write. */
   receipts(
     result: Buffer,
@@ -44,8 +42,6 @@ export interface ContractWords {
   saysAbsent(message: string): boolean;
   /** Undefined: no such asset. @throws UnreadableAnswerError */
   asset(answer: Buffer): FoundAsset | undefined;
-  /** The list of changes, as JSON text. @throws UnreadableAnswerError */
-  changes(answer: Buffer): string;
   /** @throws UnreadableAnswerError */
   page(answer: Buffer, query: PageQuery): FoundPage;
 }
@@ -124,8 +120,6 @@ function recordsWords(prefix: string, transaction: string): ContractWords {
       return { code: 'INVALID_REQUEST', message: refusalMessage(message), contractMessage: contractMessage(message) };
     },
     saysAbsent: () => false,
-    historyArguments: hasNoHistory,
-    changes: hasNoHistory,
     asset(answer) {
       if (answer.length === 0) return undefined;
       const unparsed = withBareNames(answer, bare);
@@ -142,10 +136,6 @@ function recordsWords(prefix: string, transaction: string): ContractWords {
       return { assets, next: isLast ? undefined : bare(bookmark) };
     },
   };
-}
-
-function hasNoHistory(): never {
-  throw new Error('Our own contract is not asked for a history.');
 }
 
 /** @throws UnreadableAnswerError unless it is a JSON object. */
@@ -188,13 +178,6 @@ function positionalWords(shape: Positional, transaction: string): ContractWords 
       query.map((text) =>
         fillArgument(text, (place) => (place.name === 'collection' ? collections.query! : queryValue(asked, place))),
       ),
-    historyArguments: (id) => (shape.history?.arguments ?? []).map((text) => fillArgument(text, () => id)),
-    changes(answer) {
-      const text = answer.toString('utf8').trim();
-      if (text === '' || text === 'null') return '[]';
-      if (text.startsWith('[') && isJson(text)) return text;
-      throw new UnreadableAnswerError('The contract returned no list of changes.');
-    },
     receipts: (_result, assets) => assets.map(({ id }) => ({ id, transactionId: undefined })),
     returned: (result, assets) => contractResult(result, actionIn(assets)?.returns),
     refusal: (message, assets) => {
@@ -311,4 +294,15 @@ const { rawJSON, isRawJSON } = JSON as unknown as {
 /** Contracts use integers of 64 bits and more, so a number that a double would change keeps its text. */
 function asWritten(_name: string, value: unknown, { source }: { readonly source: string }): unknown {
   return typeof value === 'number' && String(value) !== source ? rawJSON(source) : value;
+}
+
+export const historyArguments = ({ arguments: texts }: History, id: string): string[] =>
+  texts.map((text) => fillArgument(text, () => id));
+
+/** The changes of an asset, as the JSON text of a list. @throws UnreadableAnswerError */
+export function changesIn(answer: Buffer): string {
+  const text = answer.toString('utf8').trim();
+  if (text === '' || text === 'null') return '[]';
+  if (text.startsWith('[') && isJson(text)) return text;
+  throw new UnreadableAnswerError('The contract returned no list of changes.');
 }

@@ -30,7 +30,13 @@ import {
 import type { ChannelTrustPorts } from '../domain/channel-trust.ts';
 import { endorsersOf, historyOf, type Mappings, type Target } from '../domain/mapping.ts';
 import { contractMessage } from './contract-texts.ts';
-import { contractWords, MissingMemberError, type ContractWords } from './contract-words.ts';
+import {
+  changesIn,
+  contractWords,
+  historyArguments,
+  MissingMemberError,
+  type ContractWords,
+} from './contract-words.ts';
 import { fabricJobs, workOf } from './fabric-jobs.ts';
 
 interface FabricAssetsOptions {
@@ -128,13 +134,12 @@ function historyReader(
   return async (target, id) => {
     const mapped = historyOf(target);
     assert(mapped !== undefined, 'A mapping without a history is not asked.');
-    const words = wordsOf(target);
     try {
-      const call = { transaction: mapped.transaction, args: words.historyArguments(id) };
-      return words.changes(await evaluate(target, { ...call, mayBeOutdated: () => true }));
+      const call = { transaction: mapped.transaction, args: historyArguments(mapped, id) };
+      return changesIn(await evaluate(target, { ...call, mayBeOutdated: () => true }));
     } catch (error) {
       if (!(error instanceof ContractRefusedError)) throw error;
-      if (words.saysAbsent(error.message)) return undefined;
+      if (wordsOf(target).saysAbsent(error.message)) return undefined;
       throw new ContractRefusal(contractMessage(error.message), { cause: error });
     }
   };
