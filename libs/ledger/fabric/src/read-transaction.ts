@@ -1,7 +1,7 @@
 import { common } from '@hyperledger/fabric-protos';
 import type { ContractCall, FabricClient } from './fabric-client.ts';
 import { ContractRefusedError, UnavailableError } from './fabric-errors.ts';
-import { wholeBlock, type BlockEntry } from './whole-block.ts';
+import { contractEntry, type BlockEntry } from './whole-block.ts';
 
 /** A transaction of a contract, as a peer has it in a block. */
 export interface ChannelTransaction extends Omit<BlockEntry, 'place' | 'kind'> {
@@ -31,9 +31,9 @@ export async function readChannelTransaction(
     if (NO_SUCH.test(error.message)) return undefined;
     throw new UnavailableError('The peer could not look the transaction up.', { cause: error, reason: 'call_refused' });
   }
-  const { number, entries } = wholeBlock(common.Block.deserializeBinary(answer));
-  const found = entries.find((entry) => entry.kind === 'contract' && entry.transactionId === transactionId);
+  const block = common.Block.deserializeBinary(answer);
+  const found = contractEntry(block, transactionId);
   if (found === undefined) return undefined;
   const { place: _place, kind: _kind, ...transaction } = found;
-  return { blockNumber: number, ...transaction };
+  return { blockNumber: block.getHeader()!.getNumber(), ...transaction };
 }

@@ -53,21 +53,34 @@ const NOT_VALIDATED = 254;
 export function wholeBlock(block: Block): WholeBlock {
   const header = block.getHeader();
   if (header === undefined) throw new Error('A peer has sent a block without a header.');
-  const envelopes = block.getData()?.getDataList_asU8() ?? [];
-  const codes = block.getMetadata()?.getMetadataList_asU8()[common.BlockMetadataIndex.TRANSACTIONS_FILTER];
-  const entries = envelopes.map((bytes, place) => {
-    const content = readable(() => entryIn(bytes)) ?? UNREADABLE;
-    const code = codes?.[place] ?? (content.kind === 'configuration' ? VALID : NOT_VALIDATED);
-    return { place, code: nameOfCode(code), ...content };
-  });
+  const envelopes = envelopesOf(block);
   return {
     number: header.getNumber(),
     hash: blockHash(header),
     previousHash: Buffer.from(header.getPreviousHash_asU8()).toString('hex'),
     dataHash: Buffer.from(header.getDataHash_asU8()).toString('hex'),
-    entries,
+    entries: envelopes.map((bytes, place) => entryAt(block, place, bytes)),
     bytes: envelopes.reduce((sum, { length }) => sum + length, 0),
   };
+}
+
+/** The transaction of a contract with this id. The others, and the certificates of who made them, are not decoded. */
+export function contractEntry(block: Block, transactionId: string): BlockEntry | undefined {
+  for (const [place, bytes] of envelopesOf(block).entries()) {
+    if (readable(() => headersIn(bytes).header.getTxId()) !== transactionId) continue;
+    const entry = entryAt(block, place, bytes);
+    if (entry.kind === 'contract') return entry;
+  }
+  return undefined;
+}
+
+const envelopesOf = (block: Block): Uint8Array[] => block.getData()?.getDataList_asU8() ?? [];
+
+function entryAt(block: Block, place: number, bytes: Uint8Array): BlockEntry {
+  const codes = block.getMetadata()?.getMetadataList_asU8()[common.BlockMetadataIndex.TRANSACTIONS_FILTER];
+  const content = readable(() => entryIn(bytes)) ?? UNREADABLE;
+  const code = codes?.[place] ?? (content.kind === 'configuration' ? VALID : NOT_VALIDATED);
+  return { place, code: nameOfCode(code), ...content };
 }
 
 type Content = Omit<BlockEntry, 'place' | 'code'>;
@@ -75,9 +88,14 @@ type Content = Omit<BlockEntry, 'place' | 'code'>;
 const EMPTY = { endorsers: [], chaincode: '', function: '', writes: [] };
 const UNREADABLE: Content = { kind: 'other', transactionId: '', at: undefined, creator: NOBODY, ...EMPTY };
 
-function entryIn(bytes: Uint8Array): Content {
+function headersIn(bytes: Uint8Array) {
   const payload = common.Payload.deserializeBinary(common.Envelope.deserializeBinary(bytes).getPayload_asU8());
   const header = common.ChannelHeader.deserializeBinary(payload.getHeader()?.getChannelHeader_asU8() ?? NOTHING);
+  return { payload, header };
+}
+
+function entryIn(bytes: Uint8Array): Content {
+  const { payload, header } = headersIn(bytes);
   const signature = common.SignatureHeader.deserializeBinary(payload.getHeader()?.getSignatureHeader_asU8() ?? NOTHING);
   const shared = {
     transactionId: header.getTxId(),
