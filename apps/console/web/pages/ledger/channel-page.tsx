@@ -1,6 +1,6 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, TextInput, Title } from '@mantine/core';
-import { Link, useNavigate, useParams } from 'react-router';
+import type { ReactNode } from 'react';
+import { Anchor, Button, Group, Paper, SimpleGrid, Stack, Text, Title } from '@mantine/core';
+import { Link, useParams } from 'react-router';
 import { api, listed } from '../../shell/api.ts';
 import { CursorTable, type PageAt } from '../../shell/cursor-table.tsx';
 import { formatNumber } from '../../shell/formats.ts';
@@ -15,6 +15,7 @@ import { LogNotes } from '../log/log-notes.tsx';
 import { usePublicLog } from '../log/public-peer.ts';
 import { provableRecord } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
+import { Jump } from './jump.tsx';
 import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { SignedState } from './signed-state.tsx';
 
@@ -93,11 +94,16 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
       <Group justify="space-between" align="flex-end">
         <Title order={2}>Records</Title>
         <Jump
-          surface={surface}
-          channel={channel}
-          below={below}
-          onBelow={(position) => setFilters({ below: position })}
-        />
+          label="Index or record id"
+          onNumber={(index) => setFilters({ below: String(index + 1) })}
+          pathOf={(id) => `/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=${surface}`}
+        >
+          {below !== undefined && (
+            <Button size="xs" variant="subtle" onClick={() => setFilters({ below: null })}>
+              Newest
+            </Button>
+          )}
+        </Jump>
       </Group>
       <CursorTable
         label="Records"
@@ -143,45 +149,6 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
         }
       />
     </Stack>
-  );
-}
-
-interface JumpProps extends ChannelProps {
-  readonly below: string | undefined;
-  readonly onBelow: (position: string | null) => void;
-}
-
-/** Goes to an index in the channel, or to a record by its id. */
-function Jump({ surface, channel, below, onBelow }: JumpProps): ReactNode {
-  const [text, setText] = useState('');
-  const navigate = useNavigate();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const wanted = text.trim();
-    if (/^\d{1,15}$/.test(wanted)) onBelow(String(Number(wanted) + 1));
-    else if (wanted !== '') {
-      void navigate(`/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(wanted)}?by=${surface}`);
-    }
-  };
-  return (
-    <form onSubmit={submit}>
-      <Group gap="xs" align="flex-end">
-        <TextInput
-          label="Index or record id"
-          size="xs"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-        <Button type="submit" size="xs" variant="default">
-          Go
-        </Button>
-        {below !== undefined && (
-          <Button size="xs" variant="subtle" onClick={() => onBelow(null)}>
-            Newest
-          </Button>
-        )}
-      </Group>
-    </form>
   );
 }
 

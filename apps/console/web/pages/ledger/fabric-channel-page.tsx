@@ -1,5 +1,5 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
-import { Anchor, Button, Group, Stack, TextInput, Title } from '@mantine/core';
+import type { ReactNode } from 'react';
+import { Anchor, Group, Stack, Title } from '@mantine/core';
 import { Link, useNavigate, useParams } from 'react-router';
 import type { Schemas } from '@sealgate/client';
 import { listed } from '../../shell/api.ts';
@@ -11,6 +11,7 @@ import { Page } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { fabricPath } from './fabric-channels.tsx';
+import { Jump } from './jump.tsx';
 
 type FabricBlock = Schemas['ledgerPeerAdmin']['FabricBlock'];
 
@@ -20,12 +21,17 @@ export const aboveFabric = { title: 'Ledger explorer', to: '/ledger?by=ledger-pe
 /** The blocks of one channel, newest first. */
 export function FabricChannelPage(): ReactNode {
   const { channel = '' } = useParams();
+  const navigate = useNavigate();
   return (
     <Page title={channel} above={[aboveFabric]}>
       <Stack gap="sm" component="section" aria-label="Blocks">
         <Group justify="space-between" align="flex-end">
           <Title order={2}>Blocks</Title>
-          <Jump channel={channel} />
+          <Jump
+            label="Block or transaction id"
+            onNumber={(number) => void navigate(fabricPath(channel, number))}
+            pathOf={(id) => `/ledger/fabric/transactions/${encodeURIComponent(id)}`}
+          />
         </Group>
         <CursorTable
           label="Blocks"
@@ -64,32 +70,5 @@ export function Counts({ block: { transactions, valid, configurations } }: { blo
       {transactions > valid && <StateBadge tone="bad">{formatNumber(transactions - valid)} without effect</StateBadge>}
       {configurations > 0 && <StateBadge tone="plain">Configuration</StateBadge>}
     </Group>
-  );
-}
-
-/** Goes to a block by its number, or to a transaction by its id. */
-function Jump({ channel }: { channel: string }): ReactNode {
-  const [text, setText] = useState('');
-  const navigate = useNavigate();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const wanted = text.trim();
-    if (/^\d{1,15}$/.test(wanted)) void navigate(fabricPath(channel, Number(wanted)));
-    else if (wanted !== '') void navigate(`/ledger/fabric/transactions/${encodeURIComponent(wanted)}`);
-  };
-  return (
-    <form onSubmit={submit}>
-      <Group gap="xs" align="flex-end">
-        <TextInput
-          label="Block or transaction id"
-          size="xs"
-          value={text}
-          onChange={(event) => setText(event.currentTarget.value)}
-        />
-        <Button type="submit" size="xs" variant="default">
-          Go
-        </Button>
-      </Group>
-    </form>
   );
 }

@@ -1,0 +1,35 @@
+import { useState, type FormEvent, type ReactNode } from 'react';
+import { Button, Group, TextInput } from '@mantine/core';
+import { useNavigate } from 'react-router';
+
+interface JumpProps {
+  readonly label: string;
+  readonly onNumber: (number: number) => void;
+  /** The page of what has an id. */
+  readonly pathOf: (id: string) => string;
+  /** Beside it. */
+  readonly children?: ReactNode;
+}
+
+/** Goes to a place by its number, or to what has an id. */
+export function Jump({ label, onNumber, pathOf, children }: JumpProps): ReactNode {
+  const [text, setText] = useState('');
+  const navigate = useNavigate();
+  const submit = (event: FormEvent): void => {
+    event.preventDefault();
+    const wanted = text.trim();
+    if (/^\d{1,15}$/.test(wanted)) onNumber(Number(wanted));
+    else if (wanted !== '') void navigate(pathOf(wanted));
+  };
+  return (
+    <form onSubmit={submit}>
+      <Group gap="xs" align="flex-end">
+        <TextInput label={label} size="xs" value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        <Button type="submit" size="xs" variant="default">
+          Go
+        </Button>
+        {children}
+      </Group>
+    </form>
+  );
+}
