@@ -26,6 +26,14 @@ describe('the pages', () => {
     },
   );
 
+  it('are sent with the names of what they ask for first, which without a session is who is signed in', async () => {
+    const preload = (path: string) => `<${path}>; rel=preload; as=fetch; crossorigin`;
+    const page = await browser.ask(test.url, '/risks');
+    expect(page.headers['link']).toBe(`${preload('/session')}, ${preload('/mine')}`);
+    const stranger = await new Browser().ask(test.url, '/risks');
+    expect(stranger.headers['link']).toBe(preload('/session'));
+  });
+
   it('have immutable compressed files, and others that are revalidated', async () => {
     const headers = { 'accept-encoding': 'br' };
     const hashed = await browser.ask(test.url, '/assets/index-4f3a.js', { headers });

@@ -44,7 +44,8 @@ function RecordTable<K extends 'risks' | 'evidence'>(props: RecordTableProps<K>)
   const { one, page } = KINDS[kind];
   return (
     <Section title={title}>
-      <Unread read={read} rows={3} />
+      {/* About as high as its rows will be, so that nothing moves when they come. */}
+      <Unread read={read} rows={9} />
       {rows !== undefined && (
         <PlainTable
           label={title}
