@@ -13,50 +13,55 @@ interface AnswerInput {
   readonly verifier: NoteVerifier;
 }
 
-const COMPARED = ['id', 'channel', 'transactionId', 'index', 'epoch', 'leafHash'] as const;
-
 /** Checks that the response to the sender matches the proof, and checks the proof itself. Never throws. */
 export function checkAnswer({ records, file, verifier }: AnswerInput): Report {
   const report = startReport();
-  const answered = answeredFor(records, file);
-  if (answered === undefined) {
-    report.failed('answer', {
+  const { receipt, proof } = file;
+  const { id, channel, transactionId, epoch } = receipt;
+  const proved = { id, channel, transactionId, index: proof.index, epoch, leafHash: proof.leafHash };
+  reportAnswered(report, records, { where: `${file.name}#/receipt`, ...proved });
+  const checked = reportReceipt(report, { file, verifier });
+  return report.finish(`What was acknowledged is what was written. ${checked}`);
+}
+
+/** What a proof is about, by the members that an answer has too. */
+type Proved = Answered & Readonly<Record<string, string | number | undefined>>;
+
+/** Whether the answer acknowledged just that record; of one record in a response, even if its id or channel differs. */
+export function reportAnswered(report: Reporter, records: readonly Answered[], { where, ...proved }: Proved): void {
+  const matching = records.find(({ id, channel }) => id === proved.id && channel === proved.channel);
+  const answered = matching ?? (records.length === 1 ? records[0] : undefined);
+  if (answered === undefined)
+    return report.failed('answer', {
       detail: 'The answer acknowledges no such record.',
-      where: `${file.name}#/receipt`,
+      where,
       expected: records.map(({ id, channel }) => `${id} in ${channel}`).join(', '),
-      found: `${file.receipt.id} in ${file.receipt.channel}`,
+      found: `${proved.id} in ${proved.channel}`,
     });
-  } else compare(report, answered, file);
-  const proved = reportReceipt(report, { file, verifier });
-  return report.finish(`What was acknowledged is what was written. ${proved}`);
-}
-
-/** The record of the proof; a single record in a response is used even if its id or channel differs. */
-function answeredFor(records: readonly AnsweredRecord[], { receipt }: ReceiptFile): AnsweredRecord | undefined {
-  const matching = records.find(({ id, channel }) => id === receipt.id && channel === receipt.channel);
-  return matching ?? (records.length === 1 ? records[0] : undefined);
-}
-
-function compare(report: Reporter, answered: AnsweredRecord, { receipt, proof }: ReceiptFile): void {
-  const proved = { ...receipt, index: proof.index, leafHash: proof.leafHash };
-  const different = COMPARED.filter((member) => answered[member] !== proved[member]);
+  const found: Readonly<Record<string, unknown>> = { ...answered };
+  const different = Object.keys(proved).filter((member) => found[member] !== proved[member]);
   for (const member of different) {
     report.failed('answer', {
       detail: `The answer acknowledged another ${member} than the proof is about.`,
       where: `${answered.where}/${member}`,
       expected: String(proved[member]),
-      found: String(answered[member]),
+      found: String(found[member]),
     });
   }
-  if (different.length === 0) report.ok('answer', `The answer has the ${COMPARED.join(', ')} that the proof is about.`);
+  const members = Object.keys(proved).join(', ');
+  if (different.length === 0) report.ok('answer', `The answer has the ${members} that the proof is about.`);
 }
 
-/** An entry of `records` in the response to a write. */
-export interface AnsweredRecord {
+/** An entry of `records` in the response to a write, of any ledger. */
+export interface Answered {
   readonly where: string;
   readonly id: string;
   readonly transactionId: string;
   readonly channel: string;
+}
+
+/** An entry of a ledger with a public log. */
+export interface AnsweredRecord extends Answered {
   readonly index: number;
   readonly epoch?: number;
   readonly leafHash: string;
@@ -70,24 +75,35 @@ export function readWriteAnswer(name: string, value: JsonValue): readonly Answer
   return answeredRecords(rootObject(name, value));
 }
 
+/** The `records` of a response to a write on any ledger. @throws UnreadableError if it is not one. */
+export const readAnswered = (name: string, value: JsonValue): readonly Answered[] =>
+  placesOf(rootObject(name, value)).map(answeredAt);
+
 export function answeredRecords(root: Place): readonly AnsweredRecord[] {
-  return listAt(root, 'records').map((record, position) => {
-    const where = `${root.where}/records/${position}`;
-    if (!isObject(record)) throw new UnreadableError(`${where} is not an object.`);
-    const place = { where, object: record };
-    if (!hasMember(place, 'index') || !hasMember(place, 'leafHash')) {
+  return placesOf(root).map((place) => {
+    if (!hasMember(place, 'index') || !hasMember(place, 'leafHash'))
       throw new UnreadableError(
-        `${where} has no index and leafHash: this ledger keeps no log that can be checked here.`,
+        `${place.where} has no index and leafHash: this ledger keeps no log that can be checked here.`,
       );
-    }
     return {
-      where,
-      id: stringAt(place, 'id'),
-      transactionId: stringAt(place, 'transactionId'),
-      channel: stringAt(place, 'channel'),
+      ...answeredAt(place),
       index: numberAt(place, 'index'),
       ...epochAt(place),
       leafHash: stringAt(place, 'leafHash'),
     };
   });
 }
+
+const placesOf = (root: Place): readonly Place[] =>
+  listAt(root, 'records').map((record, position) => {
+    const where = `${root.where}/records/${position}`;
+    if (!isObject(record)) throw new UnreadableError(`${where} is not an object.`);
+    return { where, object: record };
+  });
+
+const answeredAt = (place: Place): Answered => ({
+  where: place.where,
+  id: stringAt(place, 'id'),
+  transactionId: stringAt(place, 'transactionId'),
+  channel: stringAt(place, 'channel'),
+});

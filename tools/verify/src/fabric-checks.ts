@@ -1,13 +1,14 @@
 // The checks of proofs on Fabric, apart from the others: they parse certificates, which pages load only when needed.
 import type { PartnerEnvelope } from '@sealgate/envelope';
+import { type Answered, reportAnswered } from './check-answer.ts';
 import { itemsIn } from './check-envelope.ts';
 import type { PeersReports } from './check-pack.ts';
 import { checkFabric } from './fabric/check-fabric.ts';
-import { isFabricProof, readFabricProof } from './fabric/proof-file.ts';
+import { type FabricProofFile, isFabricProof, readFabricProof } from './fabric/proof-file.ts';
 import type { ChannelTrust } from './fabric/trust-file.ts';
 import type { PackFile } from './pack-file.ts';
 import { type Report, startReport } from './report.ts';
-import { objectAt, type Place, stringAt } from './shape.ts';
+import { objectAt, type Place, stringAt, UnreadableError } from './shape.ts';
 
 export { checkFabric } from './fabric/check-fabric.ts';
 export { readTrustFile } from './fabric/trust-file.ts';
@@ -51,4 +52,31 @@ async function checkItem(item: Place, trust: ChannelTrust): Promise<Report> {
   const checked = await checkFabric({ file, trust, content: { where: item.where, value, isPart: true } });
   report.include(checked);
   return report.finish(checked.conclusion);
+}
+
+interface FabricAnswerInput {
+  /** Of the gateway's response to the write. */
+  readonly records: readonly Answered[];
+  /** The proof of one of its records, fetched later. */
+  readonly file: FabricProofFile;
+  readonly trust: ChannelTrust;
+}
+
+/**
+ * Checks that the response to the sender matches the proof, and checks the proof itself. @throws UnreadableError if the
+ * proof is without its receipt, so that it names no record of ours.
+ */
+export async function checkAnswerByPeers({ records, file, trust }: FabricAnswerInput): Promise<Report> {
+  const { name, receipt } = file;
+  if (receipt === undefined) throw new UnreadableError(`${name} has no receipt to compare with the answer.`);
+  const report = startReport();
+  reportAnswered(report, records, {
+    where: receipt.where,
+    id: stringAt(receipt, 'id'),
+    channel: stringAt(receipt, 'channel'),
+    transactionId: stringAt(receipt, 'transactionId'),
+  });
+  const checked = await checkFabric({ file, trust });
+  report.include(checked);
+  return report.finish(`What was acknowledged is what was written. ${checked.conclusion}`);
 }

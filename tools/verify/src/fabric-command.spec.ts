@@ -105,3 +105,54 @@ describe('sealgate-verify receipt, of a proof that peers signed', () => {
     expect(code).toBe(2);
   });
 });
+
+describe('sealgate-verify answer, of a proof that peers signed', () => {
+  const { receipt, proof } = fabricProof();
+  const acknowledged = { id: 'order-7', channel: 'acme.main', transactionId: receipt['transactionId'] };
+  const answer = (...records: object[]) =>
+    writeFileSync(join(directory, 'answer.json'), JSON.stringify({ records: records as unknown[] }));
+  const check = (...trust: string[]) => runAny('answer', 'answer.json', 'proof.json', ...trust);
+  beforeEach(() => writeFileSync(join(directory, 'proof.json'), JSON.stringify({ receipt, proof })));
+
+  it('ends with 0 for the record that was acknowledged, alone or in a batch', async () => {
+    for (const records of [[acknowledged], [{ ...acknowledged, id: 'order-6' }, acknowledged]]) {
+      answer(...records);
+      const { code, text } = await check('--trust', 'trust.json');
+      expect(text).toContain(
+        'VERIFIED. What was acknowledged is what was written. Peers of NorthMSP and SouthMSP signed',
+      );
+      expect(code).toBe(0);
+    }
+  });
+
+  it.each([
+    ['id', 'order-8'],
+    ['channel', 'acme.other'],
+    ['transactionId', '0'.repeat(64)],
+  ])('ends with 1 for another %s', async (member, value) => {
+    answer({ ...acknowledged, [member]: value });
+    const { code, text } = await check('--trust', 'trust.json');
+    expect(text).toContain(`The answer acknowledged another ${member} than the proof is about.`);
+    expect(code).toBe(1);
+  });
+
+  it('ends with 1 if peers signed no such thing', async () => {
+    const refused = fabricProof({ signers: [northPeer] });
+    answer({ ...acknowledged, transactionId: refused.receipt['transactionId'] });
+    writeFileSync(join(directory, 'proof.json'), JSON.stringify(refused));
+    const { code, text } = await check('--trust', 'trust.json');
+    expect(text).toContain('NOT VERIFIED. Failed: policy');
+    expect(code).toBe(1);
+  });
+
+  it.each<[string, object, string[], string]>([
+    ['without the trust file', { receipt, proof }, [], 'give the trust file of that channel with --trust'],
+    ['for a proof alone', proof, ['--trust', 'trust.json'], 'has no receipt to compare with the answer'],
+  ])('ends with 2 %s', async (_what, file, trust, why) => {
+    answer(acknowledged);
+    writeFileSync(join(directory, 'proof.json'), JSON.stringify(file));
+    const { code, text } = await check(...trust);
+    expect(text).toContain(why);
+    expect(code).toBe(2);
+  });
+});

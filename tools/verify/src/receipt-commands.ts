@@ -1,14 +1,15 @@
 import type { Command } from 'commander';
-import { checkAnswer, readWriteAnswer } from './check-answer.ts';
+import { checkAnswer, readAnswered, readWriteAnswer } from './check-answer.ts';
 import { checkDeclaration, type DeclarationFile, readDeclarationFile } from './check-declaration.ts';
 import { checkLogProof } from './check-log-proof.ts';
 import { checkReceipt } from './check-receipt.ts';
 import { checkFabric } from './fabric/check-fabric.ts';
 import { isFabricProof, readFabricProof } from './fabric/proof-file.ts';
+import { checkAnswerByPeers } from './fabric-checks.ts';
 import { neededTrust, TRUST_OPTION } from './fabric-command.ts';
 import { type KeyOptions, pinnedKey, readPolicy } from './pinned-key.ts';
 import { pathIn, readBytes, readJson, readText } from './read-file.ts';
-import { readReceiptFile, type ReceiptFile } from './receipt-file.ts';
+import { readReceiptFile } from './receipt-file.ts';
 import {
   type CommandHost,
   type CommonOptions,
@@ -34,9 +35,11 @@ A proof that peers of a Fabric channel signed is checked with --trust, and needs
 
 const ANSWER_HELP = `
 ANSWER is the gateway's response to the write; PROOF the JSON {receipt, proof} of one of its records, fetched later.
-Id, channel, transactionId, index and leafHash must agree, and the proof must be valid.
+Id, channel, transactionId, index and leafHash must agree, and the proof must be valid. On Fabric a record has no index and no
+leafHash; the proof of its peers is checked with --trust, and needs no key of a log.
 
-  sealgate-verify answer answer.json proof.json --key log.vkey`;
+  sealgate-verify answer answer.json proof.json --key log.vkey
+  sealgate-verify answer answer.json proof.json --trust channel.json`;
 
 interface ReceiptOptions extends CommonOptions {
   readonly data?: string;
@@ -73,15 +76,23 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
     });
 
   withKeyOptions(program.command('answer'))
-    .description('check the response to a write against the log')
+    .description('check the response to a write against the log, or on Fabric')
     .argument('<answer>', "the gateway's response to the write, as JSON")
     .argument('<proof>', 'the JSON {receipt, proof} of one of its records')
+    .option(...TRUST_OPTION)
     .addHelpText('after', ANSWER_HELP)
-    .action(async (answerPath: string, proofPath: string, options: CommonOptions) => {
-      await runKeyedCheck(host, { name: 'answer', options }, async ({ verifier }) => {
-        const { name, value } = await readJson(pathIn(host.directory, answerPath));
-        const file = await readReceipt(pathIn(host.directory, proofPath));
-        return checkAnswer({ records: readWriteAnswer(name, value), file, verifier });
+    .action(async (answerPath: string, proofPath: string, options: CommonOptions & { trust?: string }) => {
+      await runMaybeKeyedCheck(host, { name: 'answer', options }, async (pinned) => {
+        const answer = await readJson(pathIn(host.directory, answerPath));
+        const proof = await readJson(pathIn(host.directory, proofPath));
+        if (!isFabricProof(proof.value)) {
+          const { verifier } = await pinned();
+          const file = readReceiptFile(proof.name, proof.value);
+          return checkAnswer({ records: readWriteAnswer(answer.name, answer.value), file, verifier });
+        }
+        const file = readFabricProof(proof.name, proof.value);
+        const trust = await neededTrust(host, options.trust, file);
+        return checkAnswerByPeers({ records: readAnswered(answer.name, answer.value), file, trust });
       });
     });
 
@@ -98,11 +109,6 @@ export function addReceiptCommands(program: Command, host: CommandHost): void {
 async function readDeclared(host: CommandHost, path: string): Promise<DeclarationFile> {
   const { name, value } = await readJson(pathIn(host.directory, path));
   return readDeclarationFile(name, value);
-}
-
-async function readReceipt(path: string): Promise<ReceiptFile> {
-  const { name, value } = await readJson(path);
-  return readReceiptFile(name, value);
 }
 
 const PROOF_HELP = `
