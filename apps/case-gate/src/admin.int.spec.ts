@@ -39,7 +39,9 @@ describe('policies', () => {
       status: 201,
       body: { policy_version: 'v1', environment: 'live', status: 'draft', rules },
     });
-    expectProblem(await site.admin('POST', '/policies', { policy_version: 'v1' }), 'ALREADY_EXISTS');
+    expectProblem(await site.admin('POST', '/policies', { policy_version: 'v1' }), 'ALREADY_EXISTS', {
+      errors: [{ in: 'body', pointer: '/policy_version' }],
+    });
     expect((await site.admin('GET', '/policies/v1')).body).toEqual(made.body);
     const cleared = await site.admin('PATCH', '/policies/v1', { rules: null });
     expect(cleared.body.rules).toBeNull();

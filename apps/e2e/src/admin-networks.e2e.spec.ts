@@ -63,7 +63,9 @@ describe('The admin API', () => {
       createdAt: time,
     };
     expect(made.body).toEqual(row);
-    expectProblem(await send('POST', '/networks', { networkId }), 'ALREADY_EXISTS');
+    expectProblem(await send('POST', '/networks', { networkId }), 'ALREADY_EXISTS', {
+      errors: [{ in: 'body', pointer: '/networkId' }],
+    });
     expect((await send('GET', `/networks/${networkId}`)).body).toEqual(row);
     expect(await listAll(setup.admin, '/networks')).toContainEqual(row);
     const change = { name: 'Ours', channels: ['main', 'side'], limits: { ratePerSecond: 5, burst: 100 } };

@@ -164,7 +164,7 @@ describe('a secret', () => {
     const bad = await setup.admin.send('POST', path, { ...members, secrets: [{ id: 'k1', value: `${standard} ` }] });
     expectProblem(bad, 'INVALID_REQUEST');
     expect(bad.body).toMatchObject({
-      errors: [{ pointer: '/secrets/0', detail: expect.stringContaining('white space') }],
+      errors: [{ pointer: '/secrets/0/value', detail: expect.stringContaining('white space') }],
     });
     expect(bad.text).not.toContain(standard);
     const source = await newSource(setup.admin, networkId, { scheme: undefined, preset: 'clerk', secret: standard });

@@ -61,11 +61,11 @@ describe('a source in the admin API', () => {
   });
 
   it.each<[string, object, string]>([
-    ['a secret that is too short', { secrets: [{ id: 'k1', value: 'short' }] }, '/secrets/0'],
+    ['a secret that is too short', { secrets: [{ id: 'k1', value: 'short' }] }, '/secrets/0/value'],
     [
       'a secret twice',
       { secrets: ['a', 'b'].map((end) => ({ id: 'k1', value: `${newSecret()}${end}` })) },
-      '/secrets/1',
+      '/secrets/1/id',
     ],
     ['an hmac without a signature form', { scheme: 'hmac' }, '/signature'],
     ['a token without a header', { scheme: 'token' }, '/token'],
@@ -88,7 +88,9 @@ describe('a source in the admin API', () => {
     expectProblem(await setup.admin.send('POST', '/networks/nobody/sources', body), 'NOT_FOUND');
     const { source, networkId } = await newGithub();
     const path = `/networks/${networkId}/sources`;
-    expectProblem(await setup.admin.send('POST', path, { ...body, channels: ['none'] }), 'UNKNOWN_CHANNEL');
+    expectProblem(await setup.admin.send('POST', path, { ...body, channels: ['none'] }), 'UNKNOWN_CHANNEL', {
+      errors: [{ in: 'body', pointer: '/channels/0' }],
+    });
     expectProblem(await setup.admin.send('DELETE', `/networks/${networkId}`), 'IN_USE');
     await setup.admin.ask('DELETE', source.adminPath);
     expect((await setup.admin.send('DELETE', `/networks/${networkId}`)).status).toBe(204);

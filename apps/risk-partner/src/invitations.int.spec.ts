@@ -100,7 +100,7 @@ describe('an invitation', () => {
     const email = site.address();
     await site.invite({ email, roles: ['viewer'] }, owner);
     const first = String((await site.signIn(email)).json['personId']);
-    expect(await site.refusal('POST', '/invitations', owner, { email })).toBe('409 ALREADY_EXISTS');
+    expect(await site.refusal('POST', '/invitations', owner, { email })).toBe('409 ALREADY_EXISTS /email');
     await site.send('DELETE', `/${first}`, owner);
     await site.invite({ email, roles: ['auditor'] }, owner);
     const again = await site.signIn(email);
@@ -133,9 +133,9 @@ describe('an invitation', () => {
   it('of one address waits once in an organisation, also under concurrency', async () => {
     const email = site.address();
     const tries = Array.from({ length: 4 }, () => site.refusal('POST', '/invitations', owner, { email }));
-    expect((await Promise.all(tries)).sort()).toEqual(['201 ', ...Array<string>(3).fill('409 ALREADY_EXISTS')]);
+    expect((await Promise.all(tries)).sort()).toEqual(['201 ', ...Array<string>(3).fill('409 ALREADY_EXISTS /email')]);
     expect(await site.refusal('POST', '/invitations', admin, { email: email.toUpperCase() })).toBe(
-      '409 ALREADY_EXISTS',
+      '409 ALREADY_EXISTS /email',
     );
     const elsewhere = await site.service.newPerson(await site.service.newOrg('Globex'), ['owner']);
     expect((await site.send('POST', '/invitations', elsewhere, { email })).status).toBe(201);
@@ -177,7 +177,7 @@ describe('an invitation', () => {
   it('of an address that an operator invited is refused', async () => {
     const [email, viewer] = [site.address(), await site.service.newPerson(members.orgId, ['viewer'])];
     await site.service.admin('POST', `/orgs/${members.orgId}/people/${viewer.id}/identities`, { email });
-    expect(await site.refusal('POST', '/invitations', owner, { email })).toBe('409 ALREADY_EXISTS');
+    expect(await site.refusal('POST', '/invitations', owner, { email })).toBe('409 ALREADY_EXISTS /email');
     expect((await site.signIn(email)).json).toMatchObject({ personId: viewer.id });
   });
 

@@ -62,6 +62,10 @@ export class AppError extends Error {
   }
 }
 
+/** A refusal that one member of the body caused: its detail is that of the fault as well. */
+export const refusedMember = (code: ErrorCode, pointer: string, detail: string): AppError =>
+  new AppError(code, detail, { faults: [{ in: 'body', pointer, detail }] });
+
 function wholeRetryAfterSeconds(status: number, given: number | undefined): number | undefined {
   if (given === undefined) return status === 429 || status === 503 ? 1 : undefined;
   if (!Number.isFinite(given)) throw new TypeError('retryAfterSeconds must be finite.');

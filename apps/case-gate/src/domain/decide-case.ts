@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import { instantOf } from '@sealgate/json';
 import { factsOf } from './case-facts.ts';
 import type { CaseRecord, Decision, DecisionOutcome, NewDecision } from './case-record.ts';
@@ -42,7 +42,11 @@ export async function decideCase(
   const repeated = repetitionOf(known, outcome);
   if (repeated !== undefined) return { record, decision: repeated, repeated: true };
   if (policy.status === 'retired') {
-    throw new AppError('POLICY_VERSION_RETIRED', 'The policy version is retired and takes no new decisions.');
+    throw refusedMember(
+      'POLICY_VERSION_RETIRED',
+      '/policy_version',
+      'The policy version is retired and takes no new decisions.',
+    );
   }
   const unsigned = {
     ...outcome,
@@ -165,5 +169,5 @@ function eventOf({ status }: CaseRecord, made: Decision, actor: string) {
 }
 
 function unknownPolicy(detail: string): AppError {
-  return new AppError('UNKNOWN_POLICY_VERSION', detail);
+  return refusedMember('UNKNOWN_POLICY_VERSION', '/policy_version', detail);
 }

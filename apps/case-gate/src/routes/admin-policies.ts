@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import {
   adminRoute,
   exportedList,
@@ -52,7 +52,8 @@ export function adminPolicyRoutes(ports: AdminPoliciesPorts): Route<AdminCaller>
         const first = { status: 'draft' as const, ...given, environment, rules: rulesText(rules), ...times };
         const made = await inSql(async (sql) => {
           const inserted = await policies.insert(sql, first);
-          if (inserted === undefined) throw new AppError('ALREADY_EXISTS', 'The policy version exists.');
+          if (inserted === undefined)
+            throw refusedMember('ALREADY_EXISTS', '/policy_version', 'There is a policy version of this name.');
           await auditChange(context, changeOf('policy.create', inserted), sql);
           return inserted;
         });

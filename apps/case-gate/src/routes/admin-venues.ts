@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import { adminRoute, exportedList, resourceRoutes, rowAnswers, rowsOf, type AdminCaller } from '@sealgate/admin-api';
 import type { Route } from '@sealgate/http';
 import type { SignedRows } from '../data/signed-rows.ts';
@@ -38,7 +38,7 @@ export function adminVenueRoutes(ports: AdminVenuesPorts): Route<AdminCaller>[] 
         const first = { active: true, ...context.body, environment, created_at: at, updated_at: at };
         const venue = await inSql(async (sql) => {
           const made = await venues.insert(sql, first);
-          if (made === undefined) throw new AppError('ALREADY_EXISTS', 'The venue exists.');
+          if (made === undefined) throw refusedMember('ALREADY_EXISTS', '/venue_id', 'There is a venue of this id.');
           await auditChange(context, changeOf('venue.create', made), sql);
           return made;
         });

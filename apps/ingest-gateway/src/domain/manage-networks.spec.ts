@@ -43,6 +43,7 @@ describe('a network whose channels the ledger does not hold', () => {
     const { ports, done } = portsOf();
     await expect(createNetwork(ports, network('acme', ['main', 'other']), also)).rejects.toMatchObject({
       code: 'UNKNOWN_CHANNEL',
+      faults: [{ in: 'body', pointer: '/channels/1' }],
     });
     expect(done).toEqual([]);
     await createNetwork(ports, network('acme', ['main']), also);

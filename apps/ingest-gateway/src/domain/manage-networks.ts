@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import type { TableList } from '@sealgate/paging';
 import type { Network, NetworkChange } from './network.ts';
 
@@ -47,10 +47,11 @@ export async function createNetwork(
   network: Omit<Network, 'createdAt'>,
   also: Also,
 ): Promise<Network> {
-  if (!(await holdsAll(ports, network.networkId, network.channels))) throw notHeld();
+  const notHeld = await notHeldOf(ports, network.networkId, network.channels);
+  if (notHeld !== undefined) throw notHeld;
   const made = await ports.networks.insert(network, also);
   if (made === undefined)
-    throw new AppError('ALREADY_EXISTS', 'The networkId was used before; a networkId is never reused.');
+    throw refusedMember('ALREADY_EXISTS', '/networkId', 'It was used before; a networkId is never reused.');
   await openChannels(ports, made);
   return made;
 }
@@ -61,9 +62,10 @@ export async function changeNetwork(
   networkId: string,
   { change, also }: { change: NetworkChange; also: Also },
 ): Promise<Network> {
-  if (change.channels !== undefined && !(await holdsAll(ports, networkId, change.channels))) {
+  const notHeld = await notHeldOf(ports, networkId, change.channels ?? []);
+  if (notHeld !== undefined) {
     await findNetwork(ports.networks, networkId);
-    throw notHeld();
+    throw notHeld;
   }
   const changed = await ports.networks.update(networkId, change, also);
   if (changed === undefined) throw noNetwork();
@@ -95,19 +97,19 @@ async function openChannels({ openChannel }: NetworkPorts, { networkId, channels
   for (const name of channels) await openChannel(networkId, `${networkId}.${name}`);
 }
 
-async function holdsAll(
+/** The refusal of the first channel that the ledger does not hold. */
+async function notHeldOf(
   { holdsChannel }: NetworkPorts,
   networkId: string,
   channels: readonly string[],
-): Promise<boolean> {
+): Promise<AppError | undefined> {
   const held = await Promise.all(channels.map((name) => holdsChannel(`${networkId}.${name}`)));
-  return held.every(Boolean);
-}
-
-function notHeld(): AppError {
-  return new AppError(
+  const index = held.indexOf(false);
+  if (index < 0) return undefined;
+  return refusedMember(
     'UNKNOWN_CHANNEL',
-    'A named channel is not available to this surface: another surface owns it, or it is missing from FABRIC_CONFIG.',
+    `/channels/${index}`,
+    'The channel is not available to this surface: another surface owns it, or it is missing from FABRIC_CONFIG.',
   );
 }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { AppError, type Fault } from '@sealgate/errors';
+import { AppError, refusedMember, type Fault } from '@sealgate/errors';
 import type { TableList } from '@sealgate/paging';
 import type { Also } from './manage-networks.ts';
 import { SCHEMES } from './schemes/schemes.ts';
@@ -139,20 +139,22 @@ function keepSecrets(
   { sourceId, secrets, before, at }: Keeping,
 ): KeptSecret[] {
   const faults: Fault[] = [];
-  const fault = (position: number, detail: string) =>
-    faults.push({ in: 'body', pointer: `/secrets/${position}`, detail });
+  const fault = (pointer: string, detail: string) => faults.push({ in: 'body', pointer, detail });
   const kept = secrets.flatMap(({ id, value }, position): KeptSecret[] => {
-    if (secrets.findIndex((one) => one.id === id) < position) fault(position, 'The id occurs in this list already.');
+    const place = `/secrets/${position}`;
+    if (secrets.findIndex((one) => one.id === id) < position)
+      fault(`${place}/id`, 'The id occurs in this list already.');
     if (value === undefined) {
       const known = before.find((one) => one.id === id);
-      if (known === undefined) fault(position, 'The source has no secret of this id and form, so it needs a value.');
+      if (known === undefined)
+        fault(`${place}/value`, 'The source has no secret of this id and form, so it needs a value.');
       return known === undefined ? [] : [known];
     }
     const { readKey, secretForm } = SCHEMES[scheme];
     const blank = blankEndOf(value);
     const key = readKey(value, settings);
     if (blank !== undefined || key === undefined) {
-      fault(position, blank ?? `A secret of this scheme is ${secretForm(settings)}.`);
+      fault(`${place}/value`, blank ?? `A secret of this scheme is ${secretForm(settings)}.`);
       return [];
     }
     const sealed = seal(value, sourceId);
@@ -184,8 +186,8 @@ async function checkChannelNames(
 ): Promise<void> {
   const known = await channelsOf(networkId);
   if (known === undefined) throw noNetwork();
-  if (!channels.every((name) => known.includes(name)))
-    throw new AppError('UNKNOWN_CHANNEL', 'The network does not have every channel that is named.');
+  const index = channels.findIndex((name) => !known.includes(name));
+  if (index >= 0) throw refusedMember('UNKNOWN_CHANNEL', `/channels/${index}`, 'The network has no such channel.');
 }
 
 function invalid(faults: readonly Fault[]): AppError {

@@ -214,14 +214,14 @@ describe('a secret with white space at its ends', () => {
     ['sendgrid', 'MFkwEwYHKoZIzj0CAQYI ', 'at its end;'],
   ] as const)('is refused when it is set, for %s: %j', async (preset, value, detail) => {
     const fault = {
-      pointer: '/secrets/0',
+      pointer: '/secrets/0/value',
       detail: expect.stringContaining(`white space (such as a space or a line break) ${detail}`),
     };
     await expect(newSource([{ id: 'k1', value }], preset)).rejects.toMatchObject({ faults: [fault] });
   });
 
   it('of basic credentials needs a colon', async () => {
-    const fault = { pointer: '/secrets/0', detail: expect.stringContaining('`user:password`') };
+    const fault = { pointer: '/secrets/0/value', detail: expect.stringContaining('`user:password`') };
     await expect(newSource([{ id: 'k1', value: plain }], 'postmark')).rejects.toMatchObject({ faults: [fault] });
     await expect(newSource([{ id: 'k1', value: `user:${plain}` }], 'postmark')).resolves.toMatchObject({});
   });
@@ -230,7 +230,7 @@ describe('a secret with white space at its ends', () => {
     const source = await newSource([{ id: 'k1', value: plain }]);
     const secrets = [{ id: 'k1' }, { id: 'k2', value: `${plain} ` }];
     await expect(changed(source, { settings: {}, secrets })).rejects.toMatchObject({
-      faults: [{ pointer: '/secrets/1' }],
+      faults: [{ pointer: '/secrets/1/value' }],
     });
   });
 });
@@ -242,7 +242,7 @@ describe('a change of the signature', () => {
       ...resolvePreset({ scheme: 'hmac' }, { signature: { header: 'x-sig' } }),
     };
     const settings = { signature: { header: 'x-sig', secretEncoding: 'hex' } } as const;
-    await expect(changed(source, { settings })).rejects.toMatchObject({ faults: [{ pointer: '/secrets/0' }] });
+    await expect(changed(source, { settings })).rejects.toMatchObject({ faults: [{ pointer: '/secrets/0/value' }] });
     const secrets = [{ id: 'k1', value: '00'.repeat(16) }];
     expect(await changed(source, { settings, secrets })).toMatchObject({ secrets: [{ id: 'k1' }] });
     expect(await changed(source, { settings: { signature: { header: 'x-other' } } })).toMatchObject({

@@ -127,15 +127,23 @@ describe('a subscription', () => {
     expect(values).toEqual([generated.get('k1'), both.generated.get('k2')]);
     const last = await change([{ id: 'k2' }]);
     expect([last.generated.size, last.subscription.secrets.map((one) => one.id)]).toEqual([0, ['k2']]);
-    await expect(change([{ id: 'k2' }, { id: 'k2' }])).rejects.toMatchObject({ faults: [{ pointer: '/secrets/1' }] });
+    await expect(change([{ id: 'k2' }, { id: 'k2' }])).rejects.toMatchObject({
+      faults: [{ pointer: '/secrets/1/id' }],
+    });
   });
 
   it('is refused for a URL, channel or type that it cannot have, and beyond the most', async () => {
     open();
     for (const url of ['http://hooks.example.com', 'https://127.0.0.1/', 'https://me@hooks.example.com/'])
       await expect(create({ url })).rejects.toMatchObject({ code: 'INVALID_REQUEST', faults: [{ pointer: '/url' }] });
-    await expect(create({ channel: 'acme.other' })).rejects.toMatchObject({ code: 'UNKNOWN_CHANNEL' });
-    await expect(create({ types: ['nothing'] })).rejects.toMatchObject({ code: 'UNKNOWN_CHAINCODE' });
+    await expect(create({ channel: 'acme.other' })).rejects.toMatchObject({
+      code: 'UNKNOWN_CHANNEL',
+      faults: [{ in: 'body', pointer: '/channel' }],
+    });
+    await expect(create({ types: ['nothing'] })).rejects.toMatchObject({
+      code: 'UNKNOWN_CHAINCODE',
+      faults: [{ in: 'body', pointer: '/types/0' }],
+    });
     for (let n = 0; n < MAX_SUBSCRIPTIONS; n += 1) await create();
     await expect(create()).rejects.toMatchObject({ code: 'LIMIT_REACHED' });
   }, 30_000);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import type { TableList } from '@sealgate/paging';
 import { BEGINNING, invalidCursor, makeEventCursor, readEventCursor } from './event-cursor.ts';
 import { eventScope } from './event-scope.ts';
@@ -58,7 +58,7 @@ export async function createSubscription(
   const at = timeOf(ports);
   const subscriptionId = ports.newId();
   checkUrl(ports, url);
-  eventScope(ports.mappings, { channel, types: types ?? undefined });
+  eventScope(ports.mappings, { channel, types: types ?? undefined }, 'body');
   const { kept, generated } = keepSecrets(ports, { subscriptionId, given: secrets, before: [], at });
   const subscription: Subscription = {
     subscriptionId,
@@ -86,7 +86,7 @@ export async function changeSubscription(
     change(before) {
       const at = timeOf(ports);
       const { url = before.url, types = before.types, events = before.events, secrets: given, paused } = change;
-      eventScope(ports.mappings, { channel: before.channel, types: types ?? undefined });
+      eventScope(ports.mappings, { channel: before.channel, types: types ?? undefined }, 'body');
       const secrets = given && keepSecrets(ports, { subscriptionId, given, before: before.secrets, at });
       generated = secrets?.generated ?? generated;
       const state = paused === undefined ? before.state : paused ? 'paused' : 'active';
@@ -135,10 +135,7 @@ async function cursorAt(
 
 function checkUrl({ urlProblem }: ManageSubscriptionsPorts, url: string): void {
   const detail = urlProblem(url);
-  if (detail !== undefined)
-    throw new AppError('INVALID_REQUEST', 'The URL cannot be that of a receiver.', {
-      faults: [{ in: 'body', pointer: '/url', detail }],
-    });
+  if (detail !== undefined) throw refusedMember('INVALID_REQUEST', '/url', detail);
 }
 
 const SECRET_BYTES = 32;
@@ -159,11 +156,8 @@ function keepSecrets(
 ): { readonly kept: KeptSecret[]; readonly generated: ReadonlyMap<string, string> } {
   const generated = new Map<string, string>();
   const kept = given.map(({ id, value }, position): KeptSecret => {
-    if (given.findIndex((one) => one.id === id) < position) {
-      const detail = 'The id occurs in this list already.';
-      const faults = [{ in: 'body' as const, pointer: `/secrets/${position}`, detail }];
-      throw new AppError('INVALID_REQUEST', 'The secrets are not valid.', { faults });
-    }
+    if (given.findIndex((one) => one.id === id) < position)
+      throw refusedMember('INVALID_REQUEST', `/secrets/${position}/id`, 'The id occurs in this list already.');
     const known = before.find((one) => one.id === id);
     if (value === undefined && known !== undefined) return known;
     const text = value ?? `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;

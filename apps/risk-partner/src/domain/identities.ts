@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import type { AccessToken, TokenRefusal } from '@sealgate/identity';
 import type { TableList } from '@sealgate/paging';
 import { closedObject, lineOfText, named } from '@sealgate/schemas';
@@ -74,10 +74,7 @@ export async function addIdentity(
 ): Promise<Identity> {
   const { issuer = null, subject = null, email } = identity;
   const isWhole = email === undefined ? issuer !== null && subject !== null : issuer === null && subject === null;
-  if (!isWhole)
-    throw new AppError('INVALID_REQUEST', 'Send either issuer and subject, or email.', {
-      faults: [{ in: 'body', pointer: '', detail: 'must have either issuer and subject, or email' }],
-    });
+  if (!isWhole) throw refusedMember('INVALID_REQUEST', '', 'Send either issuer and subject, or email.');
   await findPerson(ports.people, of.orgId, of.personId);
   const nowMs = ports.now();
   const made: Identity = {
@@ -89,7 +86,11 @@ export async function addIdentity(
     expiresAt: email === undefined ? null : timeText(nowMs + INVITATION_MS),
   };
   if (!(await ports.identities.insert(of, made, adminEntry('identity', 'create', made.id, by))))
-    throw new AppError('ALREADY_EXISTS', 'This identity already belongs to a person of the organisation.');
+    throw refusedMember(
+      'ALREADY_EXISTS',
+      email === undefined ? '/subject' : '/email',
+      'This identity already belongs to a person of the organisation.',
+    );
   return made;
 }
 

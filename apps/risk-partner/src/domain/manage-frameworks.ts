@@ -1,4 +1,4 @@
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import { canonical } from '@sealgate/json';
 import type { TableList } from '@sealgate/paging';
 import { closedObject, lineOfText, named } from '@sealgate/schemas';
@@ -65,7 +65,11 @@ export async function createFramework(
     },
   });
   if (!inserted || made === undefined)
-    throw new AppError('ALREADY_EXISTS', 'The organisation already has a framework of that name and version.');
+    throw refusedMember(
+      'ALREADY_EXISTS',
+      '/version',
+      'The organisation already has a framework of that name and version.',
+    );
   return made;
 }
 

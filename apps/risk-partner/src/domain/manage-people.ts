@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { AppError } from '@sealgate/errors';
+import { AppError, refusedMember } from '@sealgate/errors';
 import { scopeOf, type RiskCaller, type Scope } from './caller.ts';
 import { foldedEmail, INVITATION_MS, type Invitation, type InvitationReads, type NewInvitation } from './invitation.ts';
 import {
@@ -129,7 +129,7 @@ export function invitePerson(
   return changePeople(ports, orgId, by, async (change) => {
     checkGrant(by.caller, made);
     if (await change.invitations.isTaken(made.email))
-      throw new AppError('ALREADY_EXISTS', 'The address is invited already, or that of a member.');
+      throw refusedMember('ALREADY_EXISTS', '/email', 'The address was invited already, or is that of a member.');
     if ((await change.invitations.count()) >= MAX_INVITATIONS)
       throw new AppError('LIMIT_REACHED', `There are ${MAX_INVITATIONS} open invitations; delete one first.`);
     await change.invitations.insert(made);
