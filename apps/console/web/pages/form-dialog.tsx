@@ -10,6 +10,8 @@ import { useFormFaults } from './form-faults.ts';
 interface FormDialogProps<Values> {
   /** Its fields, whose rules are checked before it is submitted. Absent: it has none. */
   readonly form?: UseFormReturnType<Values>;
+  /** Pointer to the part of the body that the fields are. Absent: they are the whole. */
+  readonly part?: string | undefined;
   readonly title: string;
   /** A large form has the whole of a small screen. */
   readonly size?: 'xl';
@@ -43,6 +45,7 @@ function useFocusBack(): void {
 /** The frame of all form dialogs. */
 export function FormDialog<Values extends object>({
   form,
+  part,
   title,
   size,
   action,
@@ -59,7 +62,7 @@ export function FormDialog<Values extends object>({
   const none = useForm({ initialValues: {} });
   // Without fields, `onSubmit` takes nothing.
   const fields = form ?? (none as unknown as UseFormReturnType<Values>);
-  const submitting = useFormFaults(fields, doing.error);
+  const submitting = useFormFaults(fields, doing.error, part);
   const isSmall = useMediaQuery('(max-width: 48em)', false, { getInitialValueInEffect: false });
   return (
     <Modal

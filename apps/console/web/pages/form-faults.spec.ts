@@ -23,6 +23,14 @@ describe('faults of a service', () => {
     expect(faultsOf(problem([{ in: 'body', pointer: '/a~1b~0c', detail: 'No.' }]))).toEqual({ 'a/b~c': 'No.' });
   });
 
+  it('of a form that is a part of the body are those of that part', () => {
+    const error = problem([
+      { in: 'body', pointer: '/secrets/1/value', detail: 'Too short.' },
+      { in: 'body', pointer: '/secrets/10/id', detail: 'Taken.' },
+    ]);
+    expect(faultsOf(error, '/secrets/1')).toEqual({ value: 'Too short.' });
+  });
+
   it('are none of a fault without a pointer, and of an error that is no problem', () => {
     expect(faultsOf(problem([{ in: 'header', detail: 'Missing.' }]))).toEqual({});
     expect(faultsOf(new Error('Lost'))).toEqual({});

@@ -5,13 +5,15 @@ import { ProblemError } from '../shell/problem.ts';
 
 /**
  * The faults that a service names, by field: a JSON pointer (RFC 6901) into the body is the path of a field, and a fault
- * inside of a list or member is at the field of the whole as well.
+ * inside of a list or member is at the field of the whole as well. Of a form whose fields are a part of the body, that part
+ * is named by its pointer.
  */
-export function faultsOf(error: unknown): Readonly<Record<string, string>> {
+export function faultsOf(error: unknown, part = ''): Readonly<Record<string, string>> {
   if (!(error instanceof ProblemError)) return {};
   const faults: Record<string, string> = {};
   for (const { pointer = '', detail } of error.problem.errors ?? []) {
-    const steps = pointer.split('/').slice(1).map(unescaped);
+    if (!pointer.startsWith(`${part}/`)) continue;
+    const steps = pointer.slice(part.length).split('/').slice(1).map(unescaped);
     steps.forEach((_step, index) => {
       faults[steps.slice(0, index + 1).join('.')] ??= detail;
     });
@@ -24,16 +26,20 @@ const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAl
 /**
  * For every form: shows the faults that the service names at their fields, and asks before the page is left with input
  * that was not sent. Returns what makes the submit handler: after faults, of the rules or of the service, the first field
- * that has one gets the focus.
+ * that has one gets the focus. `part` is that of `faultsOf`.
  */
-export function useFormFaults<Values>(form: UseFormReturnType<Values>, error: unknown): Submitting<Values> {
+export function useFormFaults<Values>(
+  form: UseFormReturnType<Values>,
+  error: unknown,
+  part?: string,
+): Submitting<Values> {
   const { setErrors } = form;
   const submitted = useRef<HTMLFormElement>(null);
   useEffect(() => {
     if (error === null) return;
-    setErrors(faultsOf(error));
+    setErrors(faultsOf(error, part));
     focusFault(submitted.current);
-  }, [error, setErrors]);
+  }, [error, part, setErrors]);
   useAskBeforeLeaving(form.isDirty());
   return (send) => (event) => {
     submitted.current = event.currentTarget;

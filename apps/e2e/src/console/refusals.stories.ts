@@ -78,6 +78,10 @@ export function refusalStories(stack: () => ConsoleStack): void {
         await dialog.getByText('INVALID_REQUEST').waitFor();
         expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
         await isFocused('Id').waitFor();
+        await dialog.getByRole('textbox', { name: 'Id' }).fill(stack().dev.demo.venueId);
+        await save.click();
+        await dialog.getByText('ALREADY_EXISTS').waitFor();
+        expect([await isWrong('Id'), await isWrong('Name')]).toEqual(['true', null]);
         const asked: string[] = [];
         window.on('dialog', (question) => {
           asked.push(question.message() || question.type());

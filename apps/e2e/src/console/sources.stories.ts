@@ -25,7 +25,11 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         const open = (action: string) => rowAction(table, action);
         await page.getByRole('button', { name: 'New source' }).first().click();
         await dialog.getByLabel('Name').fill('GitHub of acme');
-        await dialog.getByLabel('Signing secret').fill(oldSecret);
+        await dialog.getByLabel('Signing secret').fill('too-short');
+        await dialog.getByRole('button', { name: 'Create source' }).click();
+        const secret = dialog.locator('[aria-invalid=true]:focus').and(dialog.getByLabel('Signing secret'));
+        await secret.waitFor();
+        await secret.fill(oldSecret);
         expect(await looksOf(page, stack(), 'source-new')).toEqual([]);
         await dialog.getByRole('button', { name: 'Create source' }).click();
         await dialog.waitFor({ state: 'detached' });

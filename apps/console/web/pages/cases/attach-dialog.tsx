@@ -41,6 +41,7 @@ export function AttachDialog({ caseId, onDone, onClose }: AttachProps): ReactNod
       title="Attach a reference"
       action="Attach"
       form={form}
+      part="/attachments/0"
       doing={attach}
       onSubmit={(draft) =>
         attach.mutate({

@@ -18,29 +18,30 @@ interface FormProps {
 interface Draft {
   readonly name: string;
   readonly preset: Preset;
-  readonly secret: string;
-  readonly channel: string | null;
+  readonly secrets: { readonly id: string; readonly value: string }[];
+  readonly channels: string[];
   readonly keepRefusedHours: number;
   /** What the sender of a preset lets one choose about its signature. */
   readonly token: { readonly header: string };
   readonly signature: typeof commonSignature;
   readonly deliveryIdFrom: string;
-  readonly timestampHeader: string;
 }
 
-const sentChoices = ({ preset, token, signature, deliveryIdFrom, timestampHeader }: Draft) => ({
+const sentChoices = ({ preset, token, signature, deliveryIdFrom }: Draft) => ({
   ...(preset === 'token' && { token }),
   ...(preset === 'hmac' && { signature: sentSignature(signature) }),
   ...(preset === 'grafana' &&
-    timestampHeader !== '' && { signature: { timestampHeader, signed: '{timestamp}:{body}' } }),
+    signature.timestampHeader !== '' && {
+      signature: { timestampHeader: signature.timestampHeader, signed: '{timestamp}:{body}' },
+    }),
   ...(isOwn(preset) && deliveryIdFrom !== '' && { deliveryIdFrom }),
 });
 
 const bodyOf = (draft: Draft): Body<'/admin/ingest-gateway/admin/v1/networks/{networkId}/sources'> => ({
   name: draft.name,
   preset: draft.preset,
-  secrets: [{ id: 'first', value: draft.secret }],
-  ...(draft.channel !== null && { channels: [draft.channel] }),
+  secrets: draft.secrets,
+  channels: draft.channels,
   ...(draft.keepRefusedHours > 0 && { keepRefusedHours: draft.keepRefusedHours }),
   ...sentChoices(draft),
 });
@@ -57,7 +58,7 @@ function ChoiceFields({ form }: { readonly form: UseFormReturnType<Draft> }): Re
         <TextInput
           label="Timestamp header"
           description="The one chosen in the contact point; empty where it has none."
-          {...form.getInputProps('timestampHeader')}
+          {...form.getInputProps('signature.timestampHeader')}
         />
       )}
       {isOwn(preset) && (
@@ -76,17 +77,16 @@ const useSourceForm = (channels: readonly string[]) =>
     initialValues: {
       name: '',
       preset: 'github',
-      secret: '',
-      channel: channels[0] ?? null,
+      secrets: [{ id: 'first', value: '' }],
+      channels: channels.slice(0, 1),
       keepRefusedHours: 0,
       token: { header: 'X-Webhook-Token' },
       signature: commonSignature,
       deliveryIdFrom: '',
-      timestampHeader: '',
     },
     validate: {
       name: filled,
-      secret: filled,
+      secrets: { value: filled },
       token: { header: (header, { preset }) => (preset === 'token' ? filled(header) : null) },
       signature: {
         header: (header, { preset }) => (preset === 'hmac' ? filled(header) : null),
@@ -124,9 +124,9 @@ export function SourceForm({
         description={`${secretHint(preset, preset === 'hmac' && isPublicKey(signature))} It is kept encrypted and never shown again.`}
         required
         autoComplete="off"
-        {...form.getInputProps('secret')}
+        {...form.getInputProps('secrets.0.value')}
       />
-      <Select label="Channel" data={[...channels]} {...form.getInputProps('channel')} />
+      <Select label="Channel" allowDeselect={false} data={[...channels]} {...form.getInputProps('channels.0')} />
       <NumberInput
         label="Keep refused deliveries (hours)"
         description="Encrypted, to look at and to process again. 0: not at all; at most 72."

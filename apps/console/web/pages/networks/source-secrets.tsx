@@ -56,6 +56,7 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
       action="Add the secret"
       closing="Close"
       form={form}
+      part={`/secrets/${kept.length}`}
       doing={adding}
       onSubmit={(secret) => adding.mutate({ params, body: { secrets: [...kept, secret] } })}
       onClose={onClose}

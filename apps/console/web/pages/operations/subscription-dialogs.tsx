@@ -107,6 +107,7 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
       closing="Close"
       doing={adding}
       form={form}
+      part={`/secrets/${kept.length}`}
       isReady={!isFull}
       onSubmit={({ id }) => adding.mutate({ params, body: { secrets: [...kept, { id: id.trim() }] } })}
       onClose={onClose}

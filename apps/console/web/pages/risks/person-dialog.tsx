@@ -16,7 +16,6 @@ export const PEOPLE_REFUSALS = {
   IN_USE: 'This is the last owner. Make somebody else an owner first.',
   FORBIDDEN:
     'You can give only roles and rows that you have yourself, never more to yourself, and only owners change owners.',
-  ALREADY_EXISTS: 'Somebody with this address was invited already, or is a member.',
   NOT_FOUND: 'Somebody else has removed this meanwhile. Close this and look again.',
 } as const;
 
