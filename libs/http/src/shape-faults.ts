@@ -55,7 +55,7 @@ function readUnions(errors: readonly ErrorObject[], schema: TSchema): ReadUnions
     const reasons = nearest?.errors.filter((error) => !shadowed.has(error)) ?? [];
     const isOnlyForm = others.every(({ isNull }) => isNull);
     if (isOnlyForm && reasons.some((error) => !isAt(union, error))) shadowed.add(union);
-    details.set(union, unionDetail(union, { nearest, reasons, details }));
+    details.set(union, unionDetail(union, { nearest, isOnlyForm, reasons, details }));
     for (const error of reasons) if (isAt(union, error)) shadowed.add(error);
     for (const error of others.flatMap((form) => form.errors)) shadowed.add(error);
   }
@@ -113,9 +113,15 @@ function unionDetail(
   union: ErrorObject,
   {
     nearest,
+    isOnlyForm,
     reasons,
     details,
-  }: { nearest: Form | undefined; reasons: readonly ErrorObject[]; details: ReadonlyMap<ErrorObject, string> },
+  }: {
+    nearest: Form | undefined;
+    isOnlyForm: boolean;
+    reasons: readonly ErrorObject[];
+    details: ReadonlyMap<ErrorObject, string>;
+  },
 ): string {
   const none = 'matches none of the allowed forms';
   if (nearest === undefined || reasons.length === 0) return none;
@@ -123,6 +129,7 @@ function unionDetail(
     const inside = pointerOf(error).slice(union.instancePath.length);
     return `${inside}${inside === '' ? '' : ' '}${details.get(error) ?? detailOf(error)}`;
   });
+  if (isOnlyForm) return why.join('; ');
   return `${none}; nearest is the form ${nearest.name}: ${why.join('; ')}`;
 }
 
@@ -135,24 +142,26 @@ function pointerOf(error: ErrorObject): string {
 
 const TIME_DETAIL = 'must be an RFC 3339 time with Z or an offset, and up to 12 fraction digits';
 
-function detailOf(error: ErrorObject): string {
-  switch (error.keyword) {
-    case 'additionalProperties':
-      return 'is not a known member';
-    case 'required':
-      return 'is required';
-    case 'const':
-      return `must be ${JSON.stringify(error.params['allowedValue'])}`;
-    case 'enum':
-      return `must be one of ${listOf(error.params['allowedValues'])}`;
-    case DECIMAL_KEYWORD:
-      return 'must be a whole number within the documented range';
-    case 'format':
-      return error.params['format'] === 'date-time' ? TIME_DETAIL : (error.message ?? 'does not fit');
-    default:
-      return error.message ?? 'does not fit';
-  }
-}
+/** By keyword, in plain words: people read them at the fields of forms, too. A pattern is in the documentation. */
+const DETAILS: Readonly<Record<string, (params: ErrorObject['params']) => string | undefined>> = {
+  additionalProperties: () => 'is not a known member',
+  required: () => 'is required',
+  const: ({ allowedValue }) => `must be ${JSON.stringify(allowedValue)}`,
+  enum: ({ allowedValues }) => `must be one of ${listOf(allowedValues)}`,
+  [DECIMAL_KEYWORD]: () => 'must be a whole number within the documented range',
+  format: ({ format }) => (format === 'date-time' ? TIME_DETAIL : undefined),
+  pattern: () => 'must have the form that is described for it',
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
+  maxLength: ({ limit }) => `must have at most ${limit} characters`,
+  minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} entries`),
+  maxItems: ({ limit }) => `must have at most ${limit} entries`,
+  uniqueItems: () => 'must have no entry twice',
+  minimum: ({ limit }) => `must be at least ${limit}`,
+  maximum: ({ limit }) => `must be at most ${limit}`,
+};
+
+const detailOf = ({ keyword, params, message }: ErrorObject): string =>
+  DETAILS[keyword]?.(params) ?? message ?? 'does not fit';
 
 function listOf(values: unknown): string {
   return Array.isArray(values) ? values.map((value) => JSON.stringify(value)).join(', ') : 'the documented values';
