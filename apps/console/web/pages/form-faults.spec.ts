@@ -23,6 +23,12 @@ describe('faults of a service', () => {
     expect(faultsOf(problem([{ in: 'body', pointer: '/a~1b~0c', detail: 'No.' }]))).toEqual({ 'a/b~c': 'No.' });
   });
 
+  it('are sentences', () => {
+    expect(faultsOf(problem([{ in: 'body', pointer: '/a', detail: 'must not be empty' }]))).toEqual({
+      a: 'Must not be empty.',
+    });
+  });
+
   it('of a form that is a part of the body are those of that part', () => {
     const error = problem([
       { in: 'body', pointer: '/secrets/1/value', detail: 'Too short.' },

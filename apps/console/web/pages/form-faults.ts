@@ -15,11 +15,15 @@ export function faultsOf(error: unknown, part = ''): Readonly<Record<string, str
     if (!pointer.startsWith(`${part}/`)) continue;
     const steps = pointer.slice(part.length).split('/').slice(1).map(unescaped);
     steps.forEach((_step, index) => {
-      faults[steps.slice(0, index + 1).join('.')] ??= detail;
+      faults[steps.slice(0, index + 1).join('.')] ??= sentence(detail);
     });
   }
   return faults;
 }
+
+/** A service states what a member must be, such as `must not be empty`; a field says it as a sentence. */
+const sentence = (detail: string): string =>
+  `${detail.slice(0, 1).toUpperCase()}${detail.slice(1)}${/[.!?]$/.test(detail) ? '' : '.'}`;
 
 const unescaped = (step: string): string => step.replaceAll('~1', '/').replaceAll('~0', '~');
 
