@@ -5,15 +5,29 @@ import classes from './verify.module.css';
 /** A moment as RFC 3339 writes it. */
 const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)$/;
 
+/** Moments in a sentence of the verifier. */
+const MOMENTS = /(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z)/;
+
 export const isMoment = (text: string): boolean => MOMENT.test(text) && !Number.isNaN(Date.parse(text));
+
+/** A sentence of the verifier, with its moments in the reader's time, and as they were written in the tooltip. */
+export const Sentence = ({ text }: { readonly text: string }): ReactNode =>
+  text
+    .split(MOMENTS)
+    .map((part, index) =>
+      index % 2 === 1 && isMoment(part) ? <LocalTime key={`${index} ${part}`} value={part} /> : part,
+    );
+
+const LocalTime = ({ value }: { readonly value: string }): ReactNode => (
+  <time dateTime={value} title={value}>
+    {formatMoment(new Date(value))}
+  </time>
+);
 
 /** A moment in the reader's time; as it was written in the tooltip and behind a button. */
 export const Moment = ({ value }: { readonly value: string }): ReactNode => (
   <>
-    <time dateTime={value} title={value}>
-      {formatMoment(new Date(value))}
-    </time>{' '}
-    <CopyRaw value={value} label="the time as it was written" />
+    <LocalTime value={value} /> <CopyRaw value={value} label="the time as it was written" />
   </>
 );
 

@@ -2,6 +2,8 @@ import type { ReactNode } from 'react';
 import type { Report, Step, StepStatus } from '@sealgate/verify/checks';
 import { Icon } from '../../shell/icons.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
+import { Sentence } from './raw-value.tsx';
+import { askedBy, failureInWords } from './step-words.ts';
 import classes from './verify.module.css';
 
 /** The report of a check: the conclusion, then each step. */
@@ -12,14 +14,25 @@ export const ReportView = ({ report }: { report: Report }): ReactNode => (
   </div>
 );
 
-export const Verdict = ({ report }: { report: Report }): ReactNode => (
-  <p className={`${classes['verdict']} ${report.verified ? classes['ok'] : classes['failed']}`} role="status">
-    <Icon name={report.verified ? 'check' : 'cross'} />
-    <span className="wrap">
-      <strong>{report.verified ? 'Verified.' : 'Not verified.'}</strong> {report.conclusion}
-    </span>
-  </p>
-);
+export function Verdict({ report: { verified, steps, conclusion } }: { report: Report }): ReactNode {
+  const failed = steps.flatMap(({ step, status }) => (status === 'failed' ? [step] : []));
+  const reason = failureInWords(failed);
+  return (
+    <p className={`${classes['verdict']} ${verified ? classes['ok'] : classes['failed']}`} role="status">
+      <Icon name={verified ? 'check' : 'cross'} />
+      <span className="wrap">
+        <strong>{verified ? 'Verified.' : 'Not verified.'}</strong>{' '}
+        {reason === undefined ? (
+          <Sentence text={conclusion} />
+        ) : (
+          <>
+            {reason} <small>{conclusion}</small>
+          </>
+        )}
+      </span>
+    </p>
+  );
+}
 
 /** Each step with location, expected and actual value, and the notes. */
 export const Steps = ({ report }: { report: Report }): ReactNode => (
@@ -28,17 +41,20 @@ export const Steps = ({ report }: { report: Report }): ReactNode => (
       {report.steps.map((step, index) => (
         <li key={`${step.step} ${index}`}>
           <div className={classes['stageHead']}>
-            <strong>{step.step}</strong>
+            <strong>{askedBy(step.step)}</strong>
+            {askedBy(step.step) !== step.step && <code>{step.step}</code>}
             <StepMark status={step.status} />
           </div>
-          <p className="wrap">{step.detail}</p>
+          <p className="wrap">
+            <Sentence text={step.detail} />
+          </p>
           <Compared step={step} />
         </li>
       ))}
     </ul>
     {report.notes.map((note) => (
       <p key={note} className={`${classes['note']} wrap`}>
-        {note}
+        <Sentence text={note} />
       </p>
     ))}
   </div>

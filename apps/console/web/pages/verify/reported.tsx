@@ -40,11 +40,22 @@ function OfRecord({
   receipt,
 }: Pick<ReportedProps, 'result'> & { readonly receipt: ReceiptFile }): ReactNode {
   const isContent = report.steps.some(({ step, status }) => step === 'content' && status === 'ok');
+  // Everything else holds, so that only the content is another.
+  const isOtherContent =
+    receipt.receipt.salt !== null &&
+    report.steps.every(({ step, status }) => (step === 'content') === (status === 'failed'));
+  const changed = changedMembers(receipt, report, dropped);
   const written = { data: dropped ?? receipt.contents[0]?.data ?? null, extra: receipt.receipt.extra };
   return (
     <div className={classes['beside']}>
       <div className={classes['written']}>
-        <Changed members={changedMembers(receipt, report, dropped)} />
+        <Changed members={changed} />
+        {changed.length === 0 && isOtherContent && (
+          <p className={classes['help']}>
+            Which member was changed, a hash does not tell. Drop the content as you know it beside this file: whichever
+            of the two was written, the members that differ are named.
+          </p>
+        )}
         <Written file={receipt} report={report} dropped={dropped} />
         {/* Only fingerprints that were proved say something about a file. */}
         {report.verified && isContent && <CheckFile fingerprints={fingerprintsIn(written)} />}
