@@ -5,6 +5,7 @@ import { createRoot } from 'react-dom/client';
 import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { watchHistory } from './shell/ask-before-leaving.ts';
+import { watchFocus } from './shell/focus-back.ts';
 import { partAt } from './shell/parts.ts';
 import { ProblemError } from './shell/problem.ts';
 import { Pages } from './shell/routes.tsx';
@@ -38,6 +39,7 @@ partAt(globalThis.location.pathname)
   .catch(() => undefined);
 
 watchHistory();
+watchFocus();
 
 const root = document.querySelector('#root');
 if (root === null) throw new Error('The page has no #root.');

@@ -1,8 +1,9 @@
-import { useLayoutEffect, useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack, Text } from '@mantine/core';
 import { useForm, type UseFormReturnType } from '@mantine/form';
 import { useMediaQuery } from '@mantine/hooks';
 import { LOSES_INPUT } from '../shell/ask-before-leaving.ts';
+import { useFocusBack } from '../shell/focus-back.ts';
 import { ProblemView } from '../shell/problem-view.tsx';
 import { asProblem } from '../shell/problem.ts';
 import { useFormFaults } from './form-faults.ts';
@@ -29,17 +30,6 @@ interface FormDialogProps<Values> {
   readonly onSubmit: (values: Values) => void;
   readonly onClose: () => void;
   readonly children: ReactNode;
-}
-
-/** What had the focus before gets it back. Mantine does that for dialogs that close, and ours are taken away. */
-function useFocusBack(): void {
-  const [before] = useState(() => document.activeElement);
-  useLayoutEffect(
-    () => () => {
-      if (before instanceof HTMLElement && before.isConnected) before.focus({ preventScroll: true });
-    },
-    [before],
-  );
 }
 
 /** The frame of all form dialogs. */

@@ -54,7 +54,7 @@ export function useFormFaults<Values>(
 type Submitting<Values> = (send: (values: Values) => void) => (event: FormEvent<HTMLFormElement>) => void;
 
 /** Once the faults are drawn. */
-function focusFault(form: HTMLFormElement | null): void {
+export function focusFault(form: HTMLFormElement | null): void {
   requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
 }
 

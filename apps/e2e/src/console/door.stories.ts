@@ -193,6 +193,7 @@ export function doorStories(stack: () => ConsoleStack): void {
         await page.getByRole('button', { name: 'Open the door page' }).click();
         await page.getByText('A gate key starts with gk_ and has 46 characters.').waitFor();
         await page.getByText('Letters, digits, hyphens and underscores only.').waitFor();
+        await page.locator(':focus').and(page.getByLabel('Venue')).waitFor();
         await enter(page, { key: `gk_${'x'.repeat(43)}` });
         await page.getByText('The gate does not know this key, or the key has ended.').waitFor();
         await enter(page, { at: 'no-such-hall' });

@@ -4,6 +4,7 @@ import { api } from '../../shell/api.ts';
 import { useMayAdmin } from '../../shell/mine.ts';
 import type { Venue } from '../cases/case-api.ts';
 import classes from './door.module.css';
+import { focusFault } from '../form-faults.ts';
 import { forgetPost, keepPost } from './kept-post.ts';
 import { testPost, type Post, type PostFault } from './test-post.ts';
 
@@ -33,13 +34,14 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
   const [isTesting, setTesting] = useState(false);
   const start = async (event: FormEvent<HTMLFormElement>) => {
     event.preventDefault();
-    const form = new FormData(event.currentTarget);
+    const element = event.currentTarget;
+    const form = new FormData(element);
     const post = { key: String(form.get('gate-key')).trim(), venueId: String(form.get('venue')).trim() };
     setTesting(true);
     const found = await testPost({ fetch: window.fetch.bind(window) }, post);
     setTesting(false);
     setFaults(found);
-    if (found.length > 0) return;
+    if (found.length > 0) return focusFault(element);
     if (form.get('keep') === null) forgetPost();
     else keepPost(post);
     onStart(post);
