@@ -48,7 +48,12 @@ export function CasePage(): ReactNode {
       actions={
         <>
           {found.data.sealed_at !== null && (
-            <ProveButton of={provableCase({ caseId: case_id, packPath: packPathOf(case_id, environment) })} />
+            <ProveButton
+              of={provableCase(
+                { caseId: case_id, packPath: packPathOf(case_id, environment) },
+                external_ref ?? case_id,
+              )}
+            />
           )}
           <Actions found={found.data} />
         </>
@@ -193,7 +198,10 @@ function SealOf({ seal, caseId }: SealOfProps): ReactNode {
       <CodeText value={seal.seal_hash} label="the hash of the seal" short={10} />
       {seal.sealed_at !== null && (
         <ProveButton
-          of={provableCase({ caseId, packPath: packPathOf(caseId, environment), sealHash: seal.seal_hash })}
+          of={provableCase(
+            { caseId, packPath: packPathOf(caseId, environment), sealHash: seal.seal_hash },
+            `${caseId}, decided under ${seal.policy_version}`,
+          )}
           what={`the decision under ${seal.policy_version}`}
         />
       )}

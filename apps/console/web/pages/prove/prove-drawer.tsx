@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Drawer } from '@mantine/core';
 import { useQuery } from '@tanstack/react-query';
+import { useFocusBack } from '../../shell/focus-back.ts';
 import { ListLoading } from '../../shell/list-states.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { ProofBody } from './proof-body.tsx';
@@ -8,6 +9,7 @@ import type { Provable } from './provable.ts';
 
 /** The proof of one thing, beside its page. */
 export function ProveDrawer({ of, onClose }: { readonly of: Provable; readonly onClose: () => void }): ReactNode {
+  useFocusBack();
   const proof = useQuery({ queryKey: of.queryKey, queryFn: ({ signal }) => of.prove(signal), retry: false });
   return (
     <Drawer
@@ -15,7 +17,7 @@ export function ProveDrawer({ of, onClose }: { readonly of: Provable; readonly o
       onClose={onClose}
       position="right"
       size="72rem"
-      title="Prove this"
+      title={`Prove this: ${of.title}`}
       closeButtonProps={{ 'aria-label': 'Close' }}
     >
       {proof.isError && <ProblemView error={proof.error} onRetry={() => void proof.refetch()} />}

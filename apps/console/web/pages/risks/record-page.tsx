@@ -79,7 +79,7 @@ function Found({ kind, found }: FoundProps): ReactNode {
   const isAnchored = kind === 'evidence' && record['ledgerRecordId'] !== null;
   const actions = opened === undefined && (
     <>
-      {isAnchored && may('proof:read') && <ProveButton of={provableEvidence(orgId, found.record.id)} />}
+      {isAnchored && may('proof:read') && <ProveButton of={provableEvidence(orgId, { id: found.record.id, title })} />}
       {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>Edit</Button>}
       {may(`${resource}:delete`) && <Removal kind={kind} found={found} title={title} />}
     </>
