@@ -1,8 +1,9 @@
 import type { ReactNode } from 'react';
-import { Alert, Button, Code, Group, Modal, Stack, Text } from '@mantine/core';
+import { Alert, Code, Group, Text } from '@mantine/core';
 import { CodeText, CopyButton } from '../shell/code-text.tsx';
 import { Fact } from '../shell/page.tsx';
 import { quoted } from '../shell/quoted.ts';
+import { ShownOnce } from './shown-once.tsx';
 
 interface KeyShownProps {
   readonly label: string;
@@ -14,42 +15,29 @@ interface KeyShownProps {
   readonly onClose: () => void;
 }
 
-/** Shows a new key, once. Only its button closes it, so that a stray click does not lose the key. */
+/** Shows a new key, once. */
 export const KeyShown = ({ label, rawKey, reach = [], curl, onClose }: KeyShownProps): ReactNode => (
-  <Modal
-    opened
-    onClose={onClose}
-    title={`Key ${quoted(label)}`}
-    size="lg"
-    closeOnClickOutside={false}
-    closeOnEscape={false}
-    withCloseButton={false}
-  >
-    <Stack gap="sm">
-      <Alert color="yellow" variant="light" title="This key is shown once">
-        Copy it now: it is stored as a hash and nobody can show it again.
-      </Alert>
+  <ShownOnce title={`Key ${quoted(label)}`} onClose={onClose}>
+    <Alert color="yellow" variant="light" title="This key is shown once">
+      Copy it now: it is stored as a hash and nobody can show it again.
+    </Alert>
+    <Text size="sm" fw={600}>
+      Key
+    </Text>
+    <CodeText value={rawKey} label="the key" />
+    {reach.map(([name, value]) => (
+      <Fact key={name} label={name}>
+        {value}
+      </Fact>
+    ))}
+    <Group justify="space-between">
       <Text size="sm" fw={600}>
-        Key
+        Try it
       </Text>
-      <CodeText value={rawKey} label="the key" />
-      {reach.map(([name, value]) => (
-        <Fact key={name} label={name}>
-          {value}
-        </Fact>
-      ))}
-      <Group justify="space-between">
-        <Text size="sm" fw={600}>
-          Try it
-        </Text>
-        <CopyButton value={curl} label="Copy the line" />
-      </Group>
-      <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
-        {curl}
-      </Code>
-      <Group justify="flex-end">
-        <Button onClick={onClose}>I have copied it</Button>
-      </Group>
-    </Stack>
-  </Modal>
+      <CopyButton value={curl} label="Copy the line" />
+    </Group>
+    <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
+      {curl}
+    </Code>
+  </ShownOnce>
 );

@@ -23,17 +23,17 @@ export function watchHistory(): void {
 }
 
 /**
- * Asks before the page is left with input that was not sent: by a link, by Back and Forward, and, in the browser's own
+ * Asks before the page is left with input that was not sent, or with what is lost then: by a link, by Back and Forward, and, in the browser's own
  * words, by a reload or for another site. The router can block navigation only with routes that are data, which are
  * larger than the first script may be. What a page does itself is not asked about: it follows from a button.
  */
-export function useAskBeforeLeaving(isDirty: boolean): void {
+export function useAskBeforeLeaving(isDirty: boolean, question: string = LOSES_INPUT): void {
   useEffect(() => {
     if (!isDirty) return undefined;
     const here = positionOf(globalThis.history.state);
     let isReturning = false;
     const onClick = (event: MouseEvent): void => {
-      if (!leaves(event) || globalThis.confirm(LOSES_INPUT)) return;
+      if (!leaves(event) || globalThis.confirm(question)) return;
       event.preventDefault();
       event.stopPropagation();
     };
@@ -41,7 +41,7 @@ export function useAskBeforeLeaving(isDirty: boolean): void {
     const onPop = (event: PopStateEvent): void => {
       const there = positionOf(event.state);
       const isAway = here !== undefined && there !== undefined && there !== here;
-      if (!isReturning && (!isAway || globalThis.confirm(LOSES_INPUT))) return;
+      if (!isReturning && (!isAway || globalThis.confirm(question))) return;
       event.stopImmediatePropagation();
       if (!isReturning) globalThis.history.go(here! - there!);
       isReturning = !isReturning;
@@ -55,5 +55,5 @@ export function useAskBeforeLeaving(isDirty: boolean): void {
       onReturn = undefined;
       globalThis.removeEventListener('beforeunload', onUnload);
     };
-  }, [isDirty]);
+  }, [isDirty, question]);
 }

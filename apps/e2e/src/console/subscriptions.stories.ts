@@ -45,11 +45,21 @@ export function subscriptionsStories(stack: () => ConsoleStack): void {
         await dialog.getByLabel('Name of the new secret').fill('next');
         await dialog.getByRole('button', { name: 'Add a secret' }).click();
         await dialog.getByText(/^whsec_/).waitFor();
+        await page.keyboard.press('Escape');
+        const asked = page.waitForEvent('dialog');
+        const reloading = page.evaluate('location.reload()');
+        const question = await asked;
+        expect(question.type()).toBe('beforeunload');
+        await question.dismiss();
+        await reloading;
+        await dialog.getByRole('button', { name: 'I have copied it' }).click();
         const [old] = (await one())!.secrets;
         await dialog.getByLabel('The receiver verifies with the secret that stays').check();
         await dialog.getByRole('button', { name: `End the secret ${old!.id}` }).click();
         await until(async () => (await one())?.secrets.map(({ id }) => id).join() === 'next');
         await dialog.getByRole('button', { name: 'Close' }).last().click();
+        await dialog.waitFor({ state: 'detached' });
+        expect(await page.evaluate('document.activeElement.ariaLabel')).toBe(`Actions of ${url}`);
 
         await act('Delete');
         await dialog.getByRole('button', { name: 'Delete the subscription' }).click();

@@ -1,5 +1,5 @@
 import { useState, type ReactNode } from 'react';
-import { Alert, Button, Checkbox, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Button, Checkbox, Group, Stack, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import type { Schemas } from '@sealgate/client';
 import { api, server } from '../../shell/api.ts';
@@ -8,6 +8,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
+import { ShownOnce } from '../shown-once.tsx';
 
 export type Subscription = Schemas['ledgerPeerAdmin']['Subscription'];
 
@@ -80,6 +81,7 @@ const Remove = ({ subscription: { subscriptionId, url }, onDone, onClose }: Endi
 function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
   const params = { path: { subscriptionId: subscription.subscriptionId } };
   const [current, setCurrent] = useState(subscription);
+  const [isShown, setShown] = useState(false);
   const [isSure, setSure] = useState(false);
   const { secrets } = current;
   const form = useForm({
@@ -93,6 +95,7 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
       setCurrent(changed);
       form.reset();
       setSure(false);
+      setShown(changed.secrets.some(({ value }) => value !== undefined));
       onChange();
     },
   };
@@ -100,6 +103,7 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
   const adding = api.useMutation('patch', ROUTE, finished);
   const end = api.useMutation('patch', ROUTE, finished);
   const isFull = secrets.length > 1;
+  if (isShown) return <SecretShown title="The secret is made" subscription={current} onClose={() => setShown(false)} />;
   return (
     <FormDialog
       title="Secrets"
@@ -115,7 +119,6 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
       <Text size="sm">
         Each of them signs every webhook: add a new one, set it at the receiver, then end the old one.
       </Text>
-      <NewSecrets subscription={current} />
       <Stack gap="xs">
         {secrets.map((secret) => (
           <Group key={secret.id} justify="space-between">
@@ -166,24 +169,16 @@ const NewSecrets = ({ subscription: { secrets } }: Pick<DialogProps, 'subscripti
       ),
   );
 
-/** After a subscription was made. Only its button closes it, so that a stray click does not lose the secret. */
-export const SecretShown = ({ subscription, onClose }: Pick<DialogProps, 'subscription' | 'onClose'>): ReactNode => (
-  <Modal
-    opened
-    onClose={onClose}
-    title="The subscription is made"
-    closeOnClickOutside={false}
-    closeOnEscape={false}
-    withCloseButton={false}
-  >
-    <Stack gap="sm">
-      <Text size="sm">
-        The receiver verifies webhooks with this secret, by any library of Standard Webhooks. It is kept encrypted.
-      </Text>
-      <NewSecrets subscription={subscription} />
-      <Group justify="flex-end">
-        <Button onClick={onClose}>I have copied it</Button>
-      </Group>
-    </Stack>
-  </Modal>
+interface ShownProps extends Pick<DialogProps, 'subscription' | 'onClose'> {
+  readonly title: string;
+}
+
+/** After a subscription was made, or given another secret. */
+export const SecretShown = ({ title, subscription, onClose }: ShownProps): ReactNode => (
+  <ShownOnce title={title} onClose={onClose}>
+    <Text size="sm">
+      The receiver verifies webhooks with this secret, by any library of Standard Webhooks. It is kept encrypted.
+    </Text>
+    <NewSecrets subscription={subscription} />
+  </ShownOnce>
 );

@@ -89,7 +89,9 @@ export function SubscriptionsPage(): ReactNode {
           onClose={() => setMaking(false)}
         />
       )}
-      {made !== undefined && <SecretShown subscription={made} onClose={() => setMade(undefined)} />}
+      {made !== undefined && (
+        <SecretShown title="The subscription is made" subscription={made} onClose={() => setMade(undefined)} />
+      )}
       {open !== undefined && <SubscriptionDialog {...open} onChange={reload} onClose={() => setOpen(undefined)} />}
     </Page>
   );

@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { Alert, Button, Group, Modal, Stack, Text, TextInput } from '@mantine/core';
+import { Alert, Text, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { api } from '../../shell/api.ts';
 import { CodeText } from '../../shell/code-text.tsx';
@@ -7,6 +7,7 @@ import { quoted } from '../../shell/quoted.ts';
 import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
+import { ShownOnce } from '../shown-once.tsx';
 import { useOrganization } from './organization.tsx';
 import { PEOPLE_REFUSALS, RightsFields, type Rights } from './person-dialog.tsx';
 import type { RiskSchemas } from './risk-api.ts';
@@ -56,7 +57,6 @@ export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
   );
 }
 
-/** Only its button closes it, so that a stray click does not lose the link. */
 const LinkShown = ({
   email,
   made: { link, expiresAt },
@@ -66,26 +66,13 @@ const LinkShown = ({
   readonly made: RiskSchemas['MadeInvitation'];
   readonly onClose: () => void;
 }): ReactNode => (
-  <Modal
-    opened
-    onClose={onClose}
-    title={`Invitation of ${quoted(email)}`}
-    size="lg"
-    closeOnClickOutside={false}
-    closeOnEscape={false}
-    withCloseButton={false}
-  >
-    <Stack gap="sm">
-      <Alert color="gray" variant="light" title="No mail is sent">
-        Copy the link and pass it on. It is no secret: only a sign-in with the verified address accepts the invitation.
-      </Alert>
-      <CodeText value={link} label="the link" />
-      <Text size="sm">
-        It ends <Time value={expiresAt} form="day" />.
-      </Text>
-      <Group justify="flex-end">
-        <Button onClick={onClose}>I have copied it</Button>
-      </Group>
-    </Stack>
-  </Modal>
+  <ShownOnce title={`Invitation of ${quoted(email)}`} onClose={onClose}>
+    <Alert color="gray" variant="light" title="No mail is sent">
+      Copy the link and pass it on. It is no secret: only a sign-in with the verified address accepts the invitation.
+    </Alert>
+    <CodeText value={link} label="the link" />
+    <Text size="sm">
+      It ends <Time value={expiresAt} form="day" />.
+    </Text>
+  </ShownOnce>
 );

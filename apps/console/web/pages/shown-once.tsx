@@ -1,0 +1,34 @@
+import type { ReactNode } from 'react';
+import { Button, Group, Modal, Stack } from '@mantine/core';
+import { useAskBeforeLeaving } from '../shell/ask-before-leaving.ts';
+import { useFocusBack } from '../shell/focus-back.ts';
+
+interface ShownOnceProps {
+  readonly title: string;
+  readonly onClose: () => void;
+  readonly children: ReactNode;
+}
+
+/** Shows what nobody can show again. Only its button closes it, and the browser asks before the page is left. */
+export function ShownOnce({ title, onClose, children }: ShownOnceProps): ReactNode {
+  useFocusBack();
+  useAskBeforeLeaving(true, 'Leave? What is shown here is shown only once.');
+  return (
+    <Modal
+      opened
+      onClose={onClose}
+      title={title}
+      size="lg"
+      closeOnClickOutside={false}
+      closeOnEscape={false}
+      withCloseButton={false}
+    >
+      <Stack gap="sm">
+        {children}
+        <Group justify="flex-end">
+          <Button onClick={onClose}>I have copied it</Button>
+        </Group>
+      </Stack>
+    </Modal>
+  );
+}
