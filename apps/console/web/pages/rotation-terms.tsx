@@ -1,4 +1,4 @@
-import { useState, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { NumberInput, Radio, Stack } from '@mantine/core';
 import { formatMoment } from '../shell/formats.ts';
 
@@ -6,24 +6,39 @@ const HOUR_SECONDS = 3_600;
 const MAX_HOURS = 168;
 
 /** When the old key of a rotation ends: now, because it leaked, or after a time in which both work. */
-export function useRotationTerms(leaks: boolean): {
-  readonly fields: ReactNode;
-  readonly isLeaked: boolean;
-  readonly overlapSeconds: number;
-  /** False: the time is missing. */
-  readonly isReady: boolean;
-} {
-  const [isLeaked, setLeaked] = useState(leaks);
-  const [hours, setHours] = useState<string | number>(24);
-  const fault = Number(hours) >= 1 && Number(hours) <= MAX_HOURS ? undefined : `From 1 to ${MAX_HOURS} hours.`;
-  const seconds = Math.round(Number(hours) * HOUR_SECONDS);
-  const until = formatMoment(new Date(Date.now() + seconds * 1_000));
-  const fields = (
-    <Radio.Group
-      label="Why is it replaced?"
-      value={isLeaked ? 'leaked' : 'in time'}
-      onChange={(value) => setLeaked(value === 'leaked')}
-    >
+export interface RotationTerms {
+  readonly why: 'leaked' | 'in time';
+  readonly hours: string | number;
+}
+
+export const rotationTerms = (isLeaked: boolean): RotationTerms => ({
+  why: isLeaked ? 'leaked' : 'in time',
+  hours: 24,
+});
+
+interface WithTerms {
+  readonly rotation: RotationTerms;
+}
+
+/** The rules of a form that has the terms as `rotation`. */
+export const rotationRules = {
+  hours: (hours: RotationTerms['hours'], { rotation: { why } }: WithTerms): string | null =>
+    why === 'leaked' || (Number(hours) >= 1 && Number(hours) <= MAX_HOURS) ? null : `From 1 to ${MAX_HOURS} hours.`,
+};
+
+export const overlapSecondsOf = ({ why, hours }: RotationTerms): number =>
+  why === 'leaked' ? 0 : Math.round(Number(hours) * HOUR_SECONDS);
+
+interface FieldsProps {
+  readonly terms: RotationTerms;
+  /** The props of the input of a member. */
+  readonly propsOf: (path: `rotation.${keyof RotationTerms}`) => object;
+}
+
+export function RotationFields({ terms, propsOf }: FieldsProps): ReactNode {
+  const until = formatMoment(new Date(Date.now() + overlapSecondsOf({ ...terms, why: 'in time' }) * 1_000));
+  return (
+    <Radio.Group label="Why is it replaced?" {...propsOf('rotation.why')}>
       <Stack gap="xs" mt={6}>
         <Radio
           value="leaked"
@@ -35,20 +50,17 @@ export function useRotationTerms(leaks: boolean): {
           label={`Replace it in time: both work until ${until}`}
           description="Time to give the new one to everything that uses the old one, which then ends by itself."
         />
-        {!isLeaked && (
+        {terms.why === 'in time' && (
           <NumberInput
             label="Both keys work for (hours)"
             min={1}
             max={MAX_HOURS}
             clampBehavior="strict"
             required
-            error={fault}
-            value={hours}
-            onChange={setHours}
+            {...propsOf('rotation.hours')}
           />
         )}
       </Stack>
     </Radio.Group>
   );
-  return { fields, isLeaked, overlapSeconds: isLeaked ? 0 : seconds, isReady: isLeaked || fault === undefined };
 }

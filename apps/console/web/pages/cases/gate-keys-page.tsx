@@ -9,7 +9,7 @@ import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
-import { useRotationTerms } from '../rotation-terms.tsx';
+import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useEnvironment, useVenues } from './environment.tsx';
 
 type Key = Schemas['caseGateAdmin']['Key'];
@@ -91,28 +91,36 @@ function useCurl(): (minted: MintedKey) => string {
 }
 
 function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, MintedKey>): ReactNode {
-  const rotation = useRotationTerms(isLeaked);
   const { name: environment } = useEnvironment();
   const mint = api.useMutation('post', '/admin/case-gate/admin/v1/keys', { onSuccess: onMinted });
   const form = useForm({
-    initialValues: { label: replaced?.label ?? '', scopes: replaced?.scopes ?? DOOR },
-    validate: { label: filled, scopes: filled },
+    initialValues: {
+      label: replaced?.label ?? '',
+      scopes: replaced?.scopes ?? DOOR,
+      rotation: rotationTerms(isLeaked),
+    },
+    validate: { label: filled, scopes: filled, rotation: rotationRules },
   });
   return (
     <FormDialog
       title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
-      {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      action={
+        replaced === undefined
+          ? 'Create key'
+          : form.values.rotation.why === 'leaked'
+            ? 'End it and create another'
+            : 'Rotate'
+      }
+      {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
-      isReady={rotation.isReady}
       doing={mint}
-      onSubmit={({ label, scopes }) =>
+      onSubmit={({ label, scopes, rotation }) =>
         mint.mutate({
           body: {
             label: label.trim(),
             environment,
             scopes: scopes as Schemas['caseGateAdmin']['Scope'][],
-            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
+            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: overlapSecondsOf(rotation) }),
           },
         })
       }
@@ -120,7 +128,7 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Mi
     >
       <TextInput label="Label" required maxLength={200} data-autofocus {...form.getInputProps('label')} />
       <ClosingMultiSelect label="Scopes" data={SCOPES} required {...form.getInputProps('scopes')} />
-      {replaced !== undefined && rotation.fields}
+      {replaced !== undefined && <RotationFields terms={form.values.rotation} propsOf={form.getInputProps} />}
     </FormDialog>
   );
 }

@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { Anchor, Button, Checkbox, Group, NumberInput, Paper, Stack, Text } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { api } from '../../shell/api.ts';
 import { Link } from 'react-router';
 import { PlainTable } from '../../shell/cursor-table.tsx';
@@ -8,6 +9,7 @@ import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
+import { useFormFaults } from '../form-faults.ts';
 import type { Ruling, Trial } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
@@ -16,33 +18,42 @@ import { ReasonCodes } from './reason-codes.tsx';
 /** Tries a version on the most recently decided cases. Nothing is written. */
 export function PolicyTrial({ version }: { readonly version: string }): ReactNode {
   const { name: environment } = useEnvironment();
-  const [last, setLast] = useState<number | string>(100);
+  const form = useForm<{ readonly last_decided: number | string }>({
+    initialValues: { last_decided: 100 },
+    validate: {
+      last_decided: (count) =>
+        Number.isInteger(Number(count)) && Number(count) >= 1 && Number(count) <= 500 ? null : 'From 1 to 500.',
+    },
+  });
   const [isWhole, setWhole] = useState(false);
   const trial = api.useMutation('post', '/admin/case-gate/admin/v1/policies/{policy_version}/try');
-  const run = (): void =>
+  const submitting = useFormFaults(form, trial.error);
+  const run = (): void => {
+    form.resetDirty();
     trial.mutate({
       params: { path: { policy_version: version }, query: { environment } },
-      body: { last_decided: Number(last) },
+      body: { last_decided: Number(form.values.last_decided) },
     });
-  const isCount = Number.isInteger(Number(last)) && Number(last) >= 1 && Number(last) <= 500;
+  };
   return (
     <Section title="Try it on decided cases">
       <Paper>
         <Stack gap="md">
-          <Group align="flex-end" gap="sm">
-            <NumberInput
-              label="Cases decided last"
-              min={1}
-              max={500}
-              allowDecimal={false}
-              w={170}
-              value={last}
-              onChange={setLast}
-            />
-            <Button disabled={!isCount} loading={trial.isPending} onClick={run}>
-              Try
-            </Button>
-          </Group>
+          <form noValidate onSubmit={submitting(run)}>
+            <Group align="flex-end" gap="sm">
+              <NumberInput
+                label="Cases decided last"
+                min={1}
+                max={500}
+                allowDecimal={false}
+                w={170}
+                {...form.getInputProps('last_decided')}
+              />
+              <Button type="submit" loading={trial.isPending}>
+                Try
+              </Button>
+            </Group>
+          </form>
           {trial.isError && <ProblemView error={trial.error} onRetry={run} />}
           {trial.data !== undefined && (
             <>

@@ -1,5 +1,6 @@
-import { useState, type FormEvent, type ReactNode } from 'react';
+import type { ReactNode } from 'react';
 import { Button, Group, TextInput } from '@mantine/core';
+import { useForm } from '@mantine/form';
 import { useNavigate } from 'react-router';
 
 interface JumpProps {
@@ -13,18 +14,16 @@ interface JumpProps {
 
 /** Goes to a place by its number, or to what has an id. */
 export function Jump({ label, onNumber, pathOf, children }: JumpProps): ReactNode {
-  const [text, setText] = useState('');
+  const form = useForm({ initialValues: { wanted: '' }, transformValues: ({ wanted }) => wanted.trim() });
   const navigate = useNavigate();
-  const submit = (event: FormEvent): void => {
-    event.preventDefault();
-    const wanted = text.trim();
+  const go = (wanted: string): void => {
     if (/^\d{1,15}$/.test(wanted)) onNumber(Number(wanted));
     else if (wanted !== '') void navigate(pathOf(wanted));
   };
   return (
-    <form onSubmit={submit}>
+    <form onSubmit={form.onSubmit(go)}>
       <Group gap="xs" align="flex-end">
-        <TextInput label={label} size="xs" value={text} onChange={(event) => setText(event.currentTarget.value)} />
+        <TextInput label={label} size="xs" {...form.getInputProps('wanted')} />
         <Button type="submit" size="xs" variant="default">
           Go
         </Button>

@@ -8,7 +8,13 @@ import { localTime } from '../../shell/local-time.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import type { MintProps } from '../keys-panel.tsx';
-import { useRotationTerms } from '../rotation-terms.tsx';
+import {
+  overlapSecondsOf,
+  RotationFields,
+  rotationRules,
+  rotationTerms,
+  type RotationTerms,
+} from '../rotation-terms.tsx';
 
 export type Key = Schemas['ingestGatewayAdmin']['Key'];
 
@@ -29,18 +35,20 @@ interface Draft {
   readonly record: 'envelope' | 'whole';
   /** Value of `datetime-local`, in the reader's time zone; empty: never. */
   readonly expiresAt: string;
+  readonly rotation: RotationTerms;
 }
 
-const draftFrom = (key: Key | undefined): Draft => ({
+const draftFrom = (key: Key | undefined, isLeaked: boolean): Draft => ({
   label: key?.label ?? '',
   permissions: (key?.permissions as Permission[] | null | undefined) ?? ['ingest:write', 'ingest:ping'],
   allTypes: key?.allowedAssetTypes == null,
   allowedAssetTypes: key?.allowedAssetTypes ?? [],
   record: key?.record === 'whole' ? 'whole' : 'envelope',
   expiresAt: key?.expiresAt == null ? '' : localTime(key.expiresAt),
+  rotation: rotationTerms(isLeaked),
 });
 
-function requestFrom(draft: Draft, replaces: Key | undefined, overlapSeconds: number): MintRequest {
+function requestFrom(draft: Draft, replaces: Key | undefined): MintRequest {
   return {
     label: draft.label,
     // A key that may everything is replaced by one that may, too, what is added later.
@@ -52,7 +60,7 @@ function requestFrom(draft: Draft, replaces: Key | undefined, overlapSeconds: nu
     ...(draft.expiresAt !== '' && { expiresAt: new Date(draft.expiresAt).toISOString() }),
     ...(replaces !== undefined && {
       replaces: replaces.id,
-      overlapSeconds,
+      overlapSeconds: overlapSecondsOf(draft.rotation),
       ...(replaces.limits !== null && { limits: replaces.limits }),
       ...(replaces.defaultType !== null && { defaultType: replaces.defaultType }),
     }),
@@ -67,30 +75,35 @@ export function MintForm({
   onMinted,
   onClose,
 }: MintProps<Key, MintedKey> & { readonly networkId: string }): ReactNode {
-  const rotation = useRotationTerms(isLeaked);
   const minting = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks/{networkId}/keys', {
     onSuccess: onMinted,
   });
-  const form = useForm({ initialValues: draftFrom(replaces), validate: { label: filled } });
+  const form = useForm({
+    initialValues: draftFrom(replaces, isLeaked),
+    validate: { label: filled, rotation: rotationRules },
+  });
   return (
     <FormDialog
       title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
       action={
-        replaces === undefined ? 'Mint the key' : rotation.isLeaked ? 'End it and mint another' : 'Rotate the key'
+        replaces === undefined
+          ? 'Mint the key'
+          : form.values.rotation.why === 'leaked'
+            ? 'End it and mint another'
+            : 'Rotate the key'
       }
-      {...(replaces !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      {...(replaces !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
-      isReady={rotation.isReady}
       doing={minting}
       onSubmit={(draft) =>
         minting.mutate({
           params: { path: { networkId } },
-          body: requestFrom(draft, replaces, rotation.overlapSeconds),
+          body: requestFrom(draft, replaces),
         })
       }
       onClose={onClose}
     >
-      {replaces !== undefined && rotation.fields}
+      {replaces !== undefined && <RotationFields terms={form.values.rotation} propsOf={form.getInputProps} />}
       <TextInput
         label="Label"
         description="What the key is for, to tell keys apart."

@@ -7,7 +7,7 @@ import { usePublicUrl } from '../../shell/session.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
-import { useRotationTerms } from '../rotation-terms.tsx';
+import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useOrganization } from './organization.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
@@ -40,24 +40,31 @@ export function KeysPage(): ReactNode {
 }
 
 function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, RiskSchemas['MintedKey']>): ReactNode {
-  const rotation = useRotationTerms(isLeaked);
   const { inOrg } = useOrganization();
   const mint = api.useMutation('post', '/api/risk-partner/api/api-keys', { onSuccess: onMinted });
-  const form = useForm({ initialValues: { label: replaced?.label ?? '' }, validate: { label: filled } });
+  const form = useForm({
+    initialValues: { label: replaced?.label ?? '', rotation: rotationTerms(isLeaked) },
+    validate: { label: filled, rotation: rotationRules },
+  });
   return (
     <FormDialog
       title={replaced === undefined ? 'New key' : 'Rotate the key'}
-      action={replaced === undefined ? 'Create key' : rotation.isLeaked ? 'End it and create another' : 'Rotate'}
-      {...(replaced !== undefined && rotation.isLeaked && { tone: 'danger' })}
+      action={
+        replaced === undefined
+          ? 'Create key'
+          : form.values.rotation.why === 'leaked'
+            ? 'End it and create another'
+            : 'Rotate'
+      }
+      {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
-      isReady={rotation.isReady}
       doing={mint}
-      onSubmit={({ label }) =>
+      onSubmit={({ label, rotation }) =>
         mint.mutate({
           ...inOrg,
           body: {
             label,
-            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: rotation.overlapSeconds }),
+            ...(replaced !== undefined && { replaces: replaced.id, overlapSeconds: overlapSecondsOf(rotation) }),
           },
         })
       }
@@ -71,7 +78,7 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Ri
         data-autofocus
         {...form.getInputProps('label')}
       />
-      {replaced !== undefined && rotation.fields}
+      {replaced !== undefined && <RotationFields terms={form.values.rotation} propsOf={form.getInputProps} />}
     </FormDialog>
   );
 }
