@@ -6,10 +6,12 @@ export type Tone = 'good' | 'bad' | 'wait' | 'plain';
 
 const marks: Readonly<Record<Tone, IconName>> = { good: 'check', bad: 'cross', wait: 'dash', plain: 'dash' };
 
-/** A state as word, shape and colour, so that none is needed alone. */
+const capital = (text: string): string => `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+
+/** A state as word, shape and colour, so that none is needed alone. The word begins with a capital, whoever made it. */
 export const StateBadge = ({ tone, children }: { tone: Tone; children: ReactNode }): ReactNode => (
   <span className={`${classes['badge']} ${classes[tone]}`}>
     {tone !== 'plain' && <Icon name={marks[tone]} size={13} />}
-    {children}
+    {typeof children === 'string' ? capital(children) : children}
   </span>
 );

@@ -66,7 +66,7 @@ export function mendStories(stack: () => ConsoleStack): void {
         expect(await actsOn(page)).toEqual(['Process again']);
         expect(await looksOf(page, stack(), 'refused-tolerated')).toEqual([]);
         await page.getByRole('button', { name: 'Process again' }).click();
-        await page.getByText('mended', { exact: true }).waitFor();
+        await page.getByText('Mended', { exact: true }).waitFor();
         expect((await admin(source.admin)).json).toMatchObject({ toleranceSeconds: 420, usualToleranceSeconds: 300 });
         await page.goto(source.page);
         const note = page.getByRole('note').filter({ hasText: 'accepts timestamps up to 7 min off; usually 5 min' });
@@ -132,7 +132,7 @@ export function mendStories(stack: () => ConsoleStack): void {
           if (request.url().endsWith('/process')) sent += 1;
         });
         await page.getByRole('button', { name: 'Process again' }).dblclick();
-        await page.getByText('mended', { exact: true }).waitFor();
+        await page.getByText('Mended', { exact: true }).waitFor();
         expect(sent).toBe(1);
       });
     }, 120_000);

@@ -35,7 +35,7 @@ export function proveStories(stack: () => ConsoleStack): void {
 
   const opened = async (page: Page, name = 'Prove this') => {
     await page.getByRole('button', { name, exact: true }).first().click();
-    const drawer = page.getByRole('dialog', { name: 'Prove this' });
+    const drawer = page.getByRole('dialog', { name: /^Prove this: \S/ });
     await drawer.getByText('Verified.', { exact: true }).first().waitFor();
     return drawer;
   };
@@ -86,6 +86,10 @@ export function proveStories(stack: () => ConsoleStack): void {
         await drawer.getByRole('button', { name: 'Copy a link for an outsider' }).click();
         await drawer.getByText('Copied').waitFor();
         link = await page.evaluate<string>('navigator.clipboard.readText()');
+        await page.getByRole('heading', { name: 'Prove this: evidence “A report”' }).waitFor();
+        await page.keyboard.press('Escape');
+        await drawer.waitFor({ state: 'detached' });
+        expect(await page.evaluate('document.activeElement.textContent')).toBe('Prove this');
       });
       const [address = '', fragment = ''] = link.split('#');
       expect(address).toBe(`${stack().url}/verify`);
@@ -138,7 +142,7 @@ export function proveStories(stack: () => ConsoleStack): void {
         // The demo is on the embedded ledger; the proof was recorded on a real network.
         await page.route(`**/api/evidence/${id}/proof`, (route) => route.fulfill({ json: { receipt, proof } }));
         await page.getByRole('button', { name: 'Prove this', exact: true }).click();
-        const drawer = page.getByRole('dialog', { name: 'Prove this' });
+        const drawer = page.getByRole('dialog', { name: /^Prove this: \S/ });
         await drawer.getByText(/^It names peers of \w+MSP, \w+MSP, for the record/).waitFor();
         await drawer.getByText(/not when, not all, not that there is no fork/).waitFor();
         await drawer.getByText(/is checked with the trust file of its channel/).waitFor();
@@ -177,6 +181,26 @@ export function proveStories(stack: () => ConsoleStack): void {
           const members = page.getByRole('list', { name: 'Changed members' });
           expect(await members.textContent()).toBe('owner signed: rhone-transports; in your file: mallory');
           expect(await looksOf(page, stack(), 'verify-changed')).toEqual([]);
+        });
+      const other = {
+        name: 'proof.json',
+        mimeType: '',
+        buffer: Buffer.from(proof.replace('"total":12', '"total":13')),
+      };
+      const known = { name: 'content.json', mimeType: '', buffer: Buffer.from('{"total":12}') };
+      for (const [files, told] of [
+        [[other], /^Which member was changed/],
+        [[other, known], 'signed: 12; in your file: 13'],
+      ] as const)
+        await stack().visit(undefined, '/verify', async (page) => {
+          await page
+            .locator('input[type=file]')
+            .first()
+            .setInputFiles([...files]);
+          await page.getByText('Choose the key to check against').waitFor();
+          await takeKeys(page);
+          await page.getByText('The content is not what was written').first().waitFor();
+          await page.getByText(told).waitFor();
         });
     }, 180_000);
 

@@ -25,7 +25,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         const open = (action: string) => rowAction(table, action);
         await page.getByRole('button', { name: 'New source' }).first().click();
         await dialog.getByLabel('Name').fill('GitHub of acme');
-        await dialog.getByLabel('Signing secret').fill('too-short');
+        await dialog.getByLabel('Signing secret').fill('short');
         await dialog.getByRole('button', { name: 'Create source' }).click();
         const secret = dialog.locator('[aria-invalid=true]:focus').and(dialog.getByLabel('Signing secret'));
         await secret.waitFor();
@@ -87,7 +87,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         const listed = page.getByRole('table', { name: 'Deliveries', exact: true });
         await listed.getByText('refused').first().waitFor();
         const rows = await listed.getByRole('row').allTextContents();
-        expect(rows.filter((text) => text.includes('written'))).toHaveLength(5);
+        expect(rows.filter((text) => text.includes('Written'))).toHaveLength(5);
         expect(await looksOf(page, stack(), 'source-outcomes')).toEqual([]);
         const events = listed.getByRole('link', { name: 'Event' });
         const newest = await events.first().getAttribute('href');
@@ -151,7 +151,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.waitFor({ state: 'detached' });
         await click(page.getByRole('button', { name: 'Process again' }));
         await page.getByText('The delivery was written').waitFor();
-        await page.getByText('mended', { exact: true }).waitFor();
+        await page.getByText('Mended', { exact: true }).waitFor();
         await page.getByText(/^It was processed again .*: its record was written\. There is nothing left/).waitFor();
         expect(await page.getByText(/^(?:Allow the type at|Edit) th/).count()).toBe(0);
         expect(await looksOf(page, stack(), 'refused-mended')).toEqual([]);

@@ -2,21 +2,21 @@ import type { ReactNode } from 'react';
 import { Anchor, Group } from '@mantine/core';
 import { Link } from 'react-router';
 import { CodeText, CopyButton } from '../../shell/code-text.tsx';
+import { actionInWords } from '../operations/audit-words.ts';
 import { useOrganization } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import type { RiskSchemas } from './risk-api.ts';
 
 type Event = Pick<RiskSchemas['AuditEvent'], 'action' | 'resource' | 'resourceId'>;
 
-/** `risk.create` of a risk is "create risk". */
 const verbOf = ({ action }: Pick<Event, 'action'>): string => action.slice(action.lastIndexOf('.') + 1);
 
 export const changeInWords = (event: Pick<Event, 'action' | 'resource'>): string =>
-  `${verbOf(event)} ${event.resource}`.replaceAll(/[_-]/g, ' ');
+  actionInWords(`${event.resource}.${verbOf(event)}`);
 
 const SHOWN_CHARACTERS = 16;
 
-/** What was changed, with a link to what is still there. */
+/** What was changed, with a link to what is still there. Its title would be one more request for each row. */
 export function ChangedRecord({ event }: { readonly event: Event }): ReactNode {
   const { to } = useOrganization();
   const { resource, resourceId } = event;
@@ -25,8 +25,14 @@ export function ChangedRecord({ event }: { readonly event: Event }): ReactNode {
     return <CodeText value={resourceId} label="the id" short={SHOWN_CHARACTERS} />;
   return (
     <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
-      <Anchor component={Link} to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)} size="sm" title={resourceId}>
-        {resourceId.slice(0, SHOWN_CHARACTERS)}…
+      <Anchor
+        component={Link}
+        to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)}
+        size="sm"
+        title={resourceId}
+        aria-label={`Open the ${kind.one} ${resourceId}`}
+      >
+        Open the {kind.one}
       </Anchor>
       <CopyButton value={resourceId} label="Copy the id" />
     </Group>
