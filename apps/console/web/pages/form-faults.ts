@@ -53,9 +53,12 @@ export function useFormFaults<Values>(
 
 type Submitting<Values> = (send: (values: Values) => void) => (event: FormEvent<HTMLFormElement>) => void;
 
+/** Password inputs have `data-invalid` alone. */
+const FAULTY = ':is(input, textarea, select, button, [tabindex]):is([aria-invalid="true"], [data-invalid])';
+
 /** Once the faults are drawn. */
 export function focusFault(form: HTMLFormElement | null): void {
-  requestAnimationFrame(() => form?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus());
+  requestAnimationFrame(() => form?.querySelector<HTMLElement>(FAULTY)?.focus());
 }
 
 /** A rule of a field that may not be empty. */

@@ -27,7 +27,7 @@ export function sourcesStories(stack: () => ConsoleStack): void {
         await dialog.getByLabel('Name').fill('GitHub of acme');
         await dialog.getByLabel('Signing secret').fill('short');
         await dialog.getByRole('button', { name: 'Create source' }).click();
-        const secret = dialog.locator('[aria-invalid=true]:focus').and(dialog.getByLabel('Signing secret'));
+        const secret = dialog.locator(':focus').and(dialog.getByLabel('Signing secret'));
         await secret.waitFor();
         await secret.fill(oldSecret);
         expect(await looksOf(page, stack(), 'source-new')).toEqual([]);
