@@ -142,7 +142,12 @@ function pointerOf(error: ErrorObject): string {
 
 const TIME_DETAIL = 'must be an RFC 3339 time with Z or an offset, and up to 12 fraction digits';
 
-/** By keyword, in plain words: people read them at the fields of forms, too. A pattern is in the documentation. */
+const PLURALS = { character: 'characters', entry: 'entries' };
+
+const counted = (limit: unknown, unit: keyof typeof PLURALS): string =>
+  `${limit} ${limit === 1 ? unit : PLURALS[unit]}`;
+
+/** By keyword, in plain words: people read them at the fields of forms, too. */
 const DETAILS: Readonly<Record<string, (params: ErrorObject['params']) => string | undefined>> = {
   additionalProperties: () => 'is not a known member',
   required: () => 'is required',
@@ -150,11 +155,11 @@ const DETAILS: Readonly<Record<string, (params: ErrorObject['params']) => string
   enum: ({ allowedValues }) => `must be one of ${listOf(allowedValues)}`,
   [DECIMAL_KEYWORD]: () => 'must be a whole number within the documented range',
   format: ({ format }) => (format === 'date-time' ? TIME_DETAIL : undefined),
-  pattern: () => 'must have the form that is described for it',
-  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} characters`),
-  maxLength: ({ limit }) => `must have at most ${limit} characters`,
-  minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${limit} entries`),
-  maxItems: ({ limit }) => `must have at most ${limit} entries`,
+  pattern: ({ pattern }) => `must have the documented form, ${pattern}`,
+  minLength: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${counted(limit, 'character')}`),
+  maxLength: ({ limit }) => `must have at most ${counted(limit, 'character')}`,
+  minItems: ({ limit }) => (limit === 1 ? 'must not be empty' : `must have at least ${counted(limit, 'entry')}`),
+  maxItems: ({ limit }) => `must have at most ${counted(limit, 'entry')}`,
   uniqueItems: () => 'must have no entry twice',
   minimum: ({ limit }) => `must be at least ${limit}`,
   maximum: ({ limit }) => `must be at most ${limit}`,

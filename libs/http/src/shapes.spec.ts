@@ -45,10 +45,10 @@ describe('faults of a body', () => {
   });
 
   it.each<[string, TSchema, unknown, string]>([
-    ['a pattern', Type.String({ pattern: '^[a-z]+$' }), 'A', 'must have the form that is described for it'],
+    ['a pattern', Type.String({ pattern: '^[a-z]+$' }), 'A', 'must have the documented form, ^[a-z]+$'],
     ['an empty text', Type.String({ minLength: 1 }), '', 'must not be empty'],
     ['a short text', Type.String({ minLength: 2 }), 'a', 'must have at least 2 characters'],
-    ['a long text', Type.String({ maxLength: 1 }), 'ab', 'must have at most 1 characters'],
+    ['a long text', Type.String({ maxLength: 1 }), 'ab', 'must have at most 1 character'],
     ['an empty list', Type.Array(Type.Integer(), { minItems: 1 }), [], 'must not be empty'],
     ['a short list', Type.Array(Type.Integer(), { minItems: 2 }), [1], 'must have at least 2 entries'],
     ['a long list', Type.Array(Type.Integer(), { maxItems: 0 }), [1], 'must have at most 0 entries'],
