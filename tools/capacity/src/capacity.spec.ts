@@ -2,7 +2,8 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { capacityOf, PLANNED_LOAD, type Load } from './capacity.ts';
+import { linesOf } from './capacity-lines.ts';
+import { capacityOf, MOST_MEASURED, PLANNED_LOAD, type Load } from './capacity.ts';
 
 const load: Load = {
   networks: 1,
@@ -97,6 +98,36 @@ describe('limits', () => {
   });
 });
 
+describe('a line of the plan', () => {
+  const aDay = (count: number): number => count / 86_400;
+  const lines = (more: Partial<Load>) => new Map(linesOf({ ...load, ...more }).map((line) => [line.name, line]));
+  const basisOf = (name: string, more: Partial<Load>) => lines(more).get(name)?.basis;
+
+  it.each<[string, Partial<Load>]>([
+    ['tables and indexes', { recordsPerSecond: aDay(1.1 * MOST_MEASURED.records) }],
+    ['tables and indexes', { recordsPerSecond: 1e-6, checksPerSecond: aDay(1.1 * MOST_MEASURED.decisions) }],
+    ['disk, with WAL, VACUUM and room for a restore', { recordsPerSecond: aDay(1.1 * MOST_MEASURED.records) }],
+    ['cores of PostgreSQL', { recordsPerSecond: 100_000, batch: 100, networks: 100 }],
+    ['processes of the ingest gateway, one core each', { recordsPerSecond: 20_000 }],
+    ['processes of the case gate, one core each', { checksPerSecond: 60_000 }],
+    ['shards, PostgreSQL servers of 8 cores', { networks: 400 }],
+  ])('tells no number beyond what was measured: %s of %j', (name, more) => {
+    expect(basisOf(name, more)).toBe('unknown');
+    expect(lines(more).get(name)?.value).toMatch(/^[0-9,]+ .+ a server; measured up to [0-9,]+$/);
+  });
+
+  it('is computed from what was measured within that', () => {
+    expect(lines({ recordsPerSecond: 10, days: 1, batch: 100, keyed: false }).get('tables and indexes')).toEqual({
+      name: 'tables and indexes',
+      basis: 'computed',
+      value: '428.5 MiB',
+    });
+    expect(basisOf('bytes of tables and indexes per record', {})).toBe('measured');
+    expect(basisOf('bytes of tables and indexes per record', { batch: 10 })).toBe('computed');
+    expect(basisOf('bytes of tables and indexes per record', { days: 365 })).toBe('computed');
+  });
+});
+
 describe('the command', () => {
   const program = join(import.meta.dirname, 'main.ts');
   it('prints the requirements of a load', () => {
@@ -104,8 +135,10 @@ describe('the command', () => {
       encoding: 'utf8',
     });
     expect(text).toContain('requests per second');
-    expect(text).toMatch(/records after 365 days +63,072,000,000\n/);
-    expect(text).toMatch(/next limit +(channel|integrator|PostgreSQL)\n/);
+    expect(text).toMatch(/records after 365 days +computed +63,072,000,000\n/);
+    expect(text).toMatch(/bytes of tables and indexes per record +computed +544\n/);
+    expect(text).toMatch(/next limit +computed +(channel|integrator|PostgreSQL)\n/);
+    expect(text).toMatch(/tables and indexes +unknown +63,072,000,000 records a server; measured up to [0-9,]+\n/);
   });
 
   it.each([

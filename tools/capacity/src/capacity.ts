@@ -51,6 +51,19 @@ export const MEASURED = {
   decisionBytes: 390,
 } as const;
 
+/**
+ * The most that one PostgreSQL server with its deployment was seen to carry, on two cores that it shared with the services
+ * and the load generator (tools/bench/RESULTS.md). Beyond it nothing is promised: a line says that it is unknown.
+ */
+export const MOST_MEASURED = {
+  records: 1_000_000,
+  decisions: 1_000_000,
+  databaseCores: 2,
+  gateways: 2,
+  gates: 2,
+  networks: 300,
+} as const;
+
 /** Planned utilisation of a core: the rest absorbs bursts, VACUUM and a lost replica. */
 export const PLANNED_LOAD = 0.6;
 const CORE_US = 1_000_000 * PLANNED_LOAD;
@@ -73,6 +86,8 @@ interface Capacity {
   /** Utilisation of an integrator by the channels of a shard. */
   readonly integratorLoad: number;
   readonly records: number;
+  /** Of the gate. */
+  readonly decisions: number;
   readonly bytesPerRecord: number;
   readonly tableBytes: number;
   /** Twice the tables, for WAL, VACUUM and one restore beside the original. */
@@ -111,7 +126,8 @@ export function capacityOf(load: Load): Capacity {
   ];
   const bytesPerRecord = bytesOf(load);
   const records = recordsPerSecond * DAY_SECONDS * load.days;
-  const tableBytes = records * bytesPerRecord + checksPerSecond * DAY_SECONDS * load.days * MEASURED.decisionBytes;
+  const decisions = checksPerSecond * DAY_SECONDS * load.days;
+  const tableBytes = records * bytesPerRecord + decisions * MEASURED.decisionBytes;
   return {
     requestsPerSecond,
     gateways: Math.max(2, Math.ceil(cores(costOf(MEASURED.gateway, batch), requestsPerSecond))),
@@ -123,6 +139,7 @@ export function capacityOf(load: Load): Capacity {
     channelLoad,
     integratorLoad,
     records,
+    decisions,
     bytesPerRecord,
     tableBytes,
     diskBytes: 2 * tableBytes,

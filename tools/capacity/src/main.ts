@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
-import { capacityOf, MEASURED, PLANNED_LOAD, type Load } from './capacity.ts';
+import { linesOf, percent, type Line } from './capacity-lines.ts';
+import { MEASURED, PLANNED_LOAD, type Load } from './capacity.ts';
 
 const DEFAULTS = {
   networks: '10',
@@ -14,7 +15,8 @@ const DEFAULTS = {
 const usage = `Usage: npm run capacity -- [--networks N] [--rate RECORDS_A_SECOND] [--days D] [--batch 1-100] [--data BYTES]
                            [--checks CHECKS_A_SECOND] [--database-cores N] [--without-keys]
 
-Estimates the resources of a load: processes, PostgreSQL, disk, and the next limit.
+Estimates the resources of a load: processes, PostgreSQL, disk, and the next limit; and says of each line whether it was
+measured, is computed, or is unknown.
 Defaults: ${Object.entries(DEFAULTS)
   .map(([name, value]) => `--${name} ${value}`)
   .join(' ')}
@@ -55,41 +57,11 @@ function loadOf(parameters: string[]): Load | string {
   return faults.length === 0 ? load : faults.join('\n');
 }
 
-const count = (value: number): string => Math.round(value).toLocaleString('en');
-const percent = (part: number): string => `${(part * 100).toFixed(part < 0.1 ? 1 : 0)} %`;
-function size(bytes: number): string {
-  const units = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'];
-  const step = Math.min(units.length - 1, Math.max(0, Math.floor(Math.log2(Math.max(1, bytes)) / 10)));
-  return `${(bytes / 1024 ** step).toFixed(step === 0 ? 0 : 1)} ${units[step]!}`;
-}
-
 function tableOf(load: Load): string {
-  const needs = capacityOf(load);
-  const rows: [string, string][] = [
-    ['requests per second', count(needs.requestsPerSecond)],
-    ['processes of the ingest gateway, one core each', count(needs.gateways)],
-    ...(load.checksPerSecond === 0
-      ? []
-      : [['processes of the case gate, one core each', count(needs.gates)] as [string, string]]),
-    ['cores of PostgreSQL', count(needs.databaseCores)],
-    [
-      `shards, PostgreSQL servers of ${load.databaseCores} cores`,
-      `${count(needs.shards)}, up to ${count(needs.networksPerShard)} network(s) each`,
-    ],
-    [
-      'records per second limit of one channel',
-      `${count(needs.channelLimit)} (the average network uses ${percent(needs.channelLoad)})`,
-    ],
-    ['utilisation of the integrator of a shard', percent(needs.integratorLoad)],
-    [`records after ${load.days} days`, count(needs.records)],
-    ['bytes of tables and indexes per record', count(needs.bytesPerRecord)],
-    ['tables and indexes', size(needs.tableBytes)],
-    ['disk, with WAL, VACUUM and room for a restore', size(needs.diskBytes)],
-    ['checkpoint files per day, at most', size(needs.checkpointBytesPerDay)],
-    ['next limit', needs.nextLimit],
-  ];
-  const width = Math.max(...rows.map(([name]) => name.length));
-  return rows.map(([name, value]) => `${name.padEnd(width)}  ${value}\n`).join('');
+  const lines = linesOf(load);
+  const widthOf = (cell: (line: Line) => string): number => Math.max(...lines.map((line) => cell(line).length));
+  const [names, bases] = [widthOf(({ name }) => name), widthOf(({ basis }) => basis)];
+  return lines.map(({ name, basis, value }) => `${name.padEnd(names)}  ${basis.padEnd(bases)}  ${value}\n`).join('');
 }
 
 const parameters = process.argv.slice(2);
@@ -101,6 +73,6 @@ else if (typeof load === 'string') {
 } else {
   process.stdout.write(tableOf(load));
   process.stdout.write(
-    `\nCores are planned to be busy for ${percent(PLANNED_LOAD)} of the time. A record of ${MEASURED.recordDataBytes} bytes takes ${MEASURED.recordBytes}; see tools/capacity/README.md.\n`,
+    `\n"measured": so it was seen; "computed": from measured values, within what was measured; "unknown": nothing so large was measured.\nCores are planned to be busy for ${percent(PLANNED_LOAD)} of the time. A record of ${MEASURED.recordDataBytes} bytes takes ${MEASURED.recordBytes}; see tools/capacity/README.md.\n`,
   );
 }
