@@ -1,8 +1,10 @@
 export { removeCluster } from './cluster-location.ts';
+export { copyRows, fillTable } from './copy-rows.ts';
 export { findProgram, foldersOf } from './find-program.ts';
 export { freePort, isPortFree } from './free-port.ts';
 export { guard } from './guardian.ts';
 export { LocalServiceError, explainFileError, systemCodeOf } from './local-service-error.ts';
+export { lookingPaths } from './looking-paths.ts';
 export { lockHolder, takeLockFile } from './lock-file.ts';
 export { commandLineOf, endProcess, isAlive, startOfProcess, waitUntilGone } from './processes.ts';
 export { builtRedisFolder, findRedisServer, startRedis } from './redis.ts';

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import { copyRows } from '@sealgate/local-services';
 import type { Members } from './admin-client.ts';
 import type { Database } from './bundle.ts';
 import { approvedSubject, gateSetup, type GateSetup } from './gate-setup.ts';
-import { copyRows, lookingPaths } from './hostile-readers.ts';
+import { lookingPaths } from './hostile-readers.ts';
 import { install, outOfReach, type Installation } from './installation.ts';
 import { askRisk, riskSetup, type RiskSetup } from './risk-setup.ts';
 import { isFull } from './scale.ts';

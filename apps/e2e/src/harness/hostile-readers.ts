@@ -1,108 +1,15 @@
-import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import pg from 'pg';
+import { lookingPaths as pathsOf } from '@sealgate/local-services';
 import type { HttpClient } from './http-client.ts';
 
 const apps = resolve(import.meta.dirname, '../../..');
 
-interface Operation {
-  readonly parameters?: readonly (Parameter | { readonly $ref: string })[];
-}
-
-interface Parameter {
-  readonly name: string;
-  readonly in: string;
-  readonly schema: Schema;
-}
-
-interface Schema {
-  readonly enum?: readonly unknown[];
-  readonly format?: string;
-  readonly $ref?: string;
-}
-
-interface Document {
-  readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>;
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-}
-
-/**
- * Every path that a document has for GET, with each filter alone: what a hostile reader asks for, found by the list and
- * not by us. `known` has the parameters of paths that name what exists, and of filters that match something.
- */
-export function lookingPaths(
+/** Every path that a document of a surface has for GET, with each filter alone. */
+export const lookingPaths = (
   surface: string,
   file: 'openapi.json' | 'admin-openapi.json',
   known: Readonly<Record<string, string>>,
-): string[] {
-  const document = JSON.parse(readFileSync(join(apps, surface, file), 'utf8')) as Document;
-  const resolved = <Value>(value: Value | { readonly $ref: string }): Value => {
-    const reference = (value as { readonly $ref?: string }).$ref;
-    if (reference === undefined) return value as Value;
-    const [, , kind = '', name = ''] = reference.split('/');
-    return document.components[kind]?.[name] as Value;
-  };
-  return Object.entries(document.paths).flatMap(([template, { get }]) => {
-    // A live tail never ends.
-    if (get === undefined || template.endsWith('/tail')) return [];
-    const path = template.replace(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(known[name] ?? 'nosuch'));
-    const parameters = (get.parameters ?? []).map(resolved<Parameter>);
-    const filters = parameters.filter((one) => one.in === 'query' && one.name !== 'limit' && one.name !== 'cursor');
-    const values = ({ name, schema }: Parameter): readonly unknown[] => {
-      const { enum: choices, format } = resolved<Schema>(schema);
-      if (choices !== undefined) return choices;
-      if (format === 'date-time') return ['2026-01-01T00:00:00Z'];
-      return name in known ? [known[name], 'nosuch'] : ['nosuch'];
-    };
-    const queries = filters.flatMap((filter) =>
-      values(filter).map((value) => `${filter.name}=${encodeURIComponent(String(value))}`),
-    );
-    const paged = parameters.some(({ name }) => name === 'limit') ? 'limit=200' : '';
-    return ['', ...queries].map((query) => {
-      const all = [paged, query].filter((part) => part !== '').join('&');
-      return all === '' ? path : `${path}?${all}`;
-    });
-  });
-}
-
-/** Rows in one statement: what it changes is held in memory until its triggers have run. */
-const PORTION = 50_000;
-
-/** Adds copies of the newest row of a table, as its doors made it, with these columns set; `g` counts the copies. */
-export async function copyRows(
-  url: string,
-  {
-    table,
-    count,
-    set,
-    from = 'true',
-  }: { table: string; count: number; set: Readonly<Record<string, string>>; from?: string },
-): Promise<void> {
-  const client = new pg.Client({ connectionString: url, query_timeout: 600_000 });
-  await client.connect();
-  try {
-    const { rows } = await client.query<{ name: string }>(
-      `SELECT a.attname AS name FROM pg_attribute a
-        WHERE a.attrelid = $1::regclass AND a.attnum > 0 AND NOT a.attisdropped AND a.attgenerated = '' AND a.attidentity = ''`,
-      [table],
-    );
-    const names = rows.map(({ name }) => name);
-    const values = names.map((name) => set[name] ?? `t.${name}`);
-    // All portions are of the same row: the newest one would be a copy.
-    await client.query(`CREATE TEMP TABLE model AS SELECT * FROM ${table} WHERE ${from} LIMIT 1`);
-    for (let first = 1; first <= count; first += PORTION) {
-      const last = Math.min(first + PORTION - 1, count);
-      const { rowCount } = await client.query(
-        `INSERT INTO ${table} (${names.join(', ')}) SELECT ${values.join(', ')}
-           FROM model t, generate_series(${first}, ${last}) g`,
-      );
-      if (rowCount !== last - first + 1) throw new Error(`${table} has no row to copy.`);
-    }
-    await client.query(`VACUUM ANALYZE ${table}`);
-  } finally {
-    await client.end();
-  }
-}
+): string[] => pathsOf(join(apps, surface, file), known);
 
 /** What somebody who does no harm does over and over; false where it was refused. */
 type Deed = () => Promise<boolean>;
