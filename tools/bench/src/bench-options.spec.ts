@@ -25,6 +25,12 @@ describe('parseBenchOptions', () => {
     expect(parse('--against', '../before')).toMatchObject({ sections: ['pair'], against: '/home/before' });
   });
 
+  it('fills surfaces of a size, and measures only that', () => {
+    expect(parse('--size', 'L')).toMatchObject({ sections: ['size'], size: 'L', sizedSurfaces: ['d', 'b', 'a'] });
+    expect(parse('--size', 'S', '--surface', 'b')).toMatchObject({ size: 'S', sizedSurfaces: ['b'] });
+    expect(parse('--sections', 'ledger,size')).toMatchObject({ sections: ['ledger', 'size'], size: 'M' });
+  });
+
   it('accepts options before --quick, and resolves files against the folder of the call', () => {
     const options = parse('--quick', '--rounds', '2', '--seconds', '0.5', '--json', 'out.json', '--data', '/mnt/disk');
     expect(options).toMatchObject({ quick: true, rounds: 2, roundMs: 500, ledgerRecords: 100_000 });
@@ -42,6 +48,8 @@ describe('parseBenchOptions', () => {
     [['--connections', 'many'], '--connections must be a number'],
     [['--records', '1050'], 'multiple of 100'],
     [['--sections', 'pair'], 'needs --against DIR'],
+    [['--size', 'XL'], '--size is one of S, M, L, not XL'],
+    [['--surface', 'c'], '--surface is one of d, b, a, not c'],
     [['--faster'], 'faster'],
   ])('refuses %j', (parameters, problem) => {
     expect(() => parse(...parameters)).toThrow(problem);

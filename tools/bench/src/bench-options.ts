@@ -1,8 +1,24 @@
 import { resolve } from 'node:path';
 import { parseArgs } from 'node:util';
+import { sizeNames, type SizeName } from './size/amounts.ts';
 
-const sectionNames = ['throughput', 'spread', 'ledger', 'bodies', 'peer', 'gate', 'reads', 'sources', 'pair'] as const;
+const sectionNames = [
+  'throughput',
+  'spread',
+  'ledger',
+  'bodies',
+  'peer',
+  'gate',
+  'reads',
+  'sources',
+  'size',
+  'pair',
+] as const;
 export type SectionName = (typeof sectionNames)[number];
+
+/** By the letters of the surfaces. */
+const sizedNames = ['d', 'b', 'a'] as const;
+export type SizedSurfaceName = (typeof sizedNames)[number];
 
 export interface BenchOptions {
   readonly sections: readonly SectionName[];
@@ -13,6 +29,9 @@ export interface BenchOptions {
   /** Of the ledger that is reopened, proved from and audited; also the number of assets listed. */
   readonly ledgerRecords: number;
   readonly proofs: number;
+  /** Of the section size: how much each of these surfaces holds. */
+  readonly size: SizeName;
+  readonly sizedSurfaces: readonly SizedSurfaceName[];
   readonly quick: boolean;
   readonly profile: boolean;
   /** False: measure the existing bundle. */
@@ -30,8 +49,11 @@ export interface BenchOptions {
 export const usage = `Usage: npm run bench -- [options]
 
   --quick            short rounds and a small ledger: shows that it runs, not how fast it is
-  --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources, pair
-                     (default: throughput, ledger and bodies)
+  --sections a,b     any of throughput, spread, ledger, bodies, peer, gate, reads, sources, size,
+                     pair (default: throughput, ledger and bodies)
+  --size S|M|L       fill surfaces, and measure them beside the demo's size: S is that size again, M ten times, L a
+                     thousand times as much (the section size, and without --sections only that; default M)
+  --surface d,b,a    the surfaces to fill (default: one after the other)
   --against DIR      measure a built checkout beside this one (the section pair), and without --sections only that
   --profile          write a CPU profile of every process of a surface, from its start to its end
   --rounds N         rounds of each row (default 5; pair: the next even number)
@@ -63,6 +85,8 @@ const flags = {
   markdown: { type: 'string' },
   data: { type: 'string' },
   'no-build': { type: 'boolean' },
+  size: { type: 'string' },
+  surface: { type: 'string' },
   against: { type: 'string' },
   help: { type: 'boolean' },
 } as const;
@@ -81,13 +105,17 @@ export function parseBenchOptions(
   if (records % 100 !== 0)
     throw new UsageError('--records must be a multiple of 100: the ledger is filled in batches.');
   return {
-    sections: sectionsOf(given.sections, given.against !== undefined),
+    sections: sectionsOf(given.sections, { pair: given.against !== undefined, size: given.size !== undefined }),
     rounds: numberOf(given.rounds, { name: '--rounds', fallback: defaults.rounds, least: 1 }),
     roundMs: 1_000 * numberOf(given.seconds, { name: '--seconds', fallback: defaults.seconds, least: 0.1 }),
     warmUpMs: defaults.warmUpMs,
     connections: numberOf(given.connections, { name: '--connections', fallback: 64, least: 1 }),
     ledgerRecords: records,
     proofs: defaults.proofs,
+    size: oneOf(given.size ?? 'M', { name: '--size', known: sizeNames }),
+    sizedSurfaces: (given.surface?.split(',') ?? sizedNames).map((text) =>
+      oneOf(text, { name: '--surface', known: sizedNames }),
+    ),
     quick: given.quick === true,
     profile: given.profile === true,
     build: given['no-build'] !== true,
@@ -107,13 +135,28 @@ function read(parameters: readonly string[]) {
   }
 }
 
-function sectionsOf(text: string | undefined, pair: boolean): SectionName[] {
-  const asked = text?.split(',') ?? (pair ? [] : ['throughput', 'ledger', 'bodies']);
+/** A section that an option is for is measured because of it, and without --sections alone. */
+function sectionsOf(
+  text: string | undefined,
+  because: { readonly pair: boolean; readonly size: boolean },
+): SectionName[] {
+  const isAsked = (name: SectionName): boolean => (name === 'pair' || name === 'size') && because[name];
+  const asked = text?.split(',') ?? (because.pair || because.size ? [] : ['throughput', 'ledger', 'bodies']);
   const unknown = asked.filter((name) => !sectionNames.some((known) => known === name));
   if (unknown.length > 0)
     throw new UsageError(`There is no section ${unknown.join(', ')}; sections are ${sectionNames.join(', ')}.`);
-  if (asked.includes('pair') && !pair) throw new UsageError('The section pair needs --against DIR, a built checkout.');
-  return sectionNames.filter((name) => asked.includes(name) || (pair && name === 'pair'));
+  if (asked.includes('pair') && !because.pair)
+    throw new UsageError('The section pair needs --against DIR, a built checkout.');
+  return sectionNames.filter((name) => asked.includes(name) || isAsked(name));
+}
+
+function oneOf<Name extends string>(
+  text: string,
+  { name, known }: { readonly name: string; readonly known: readonly Name[] },
+): Name {
+  const found = known.find((one) => one === text);
+  if (found === undefined) throw new UsageError(`${name} is one of ${known.join(', ')}, not ${text}.`);
+  return found;
 }
 
 function numberOf(

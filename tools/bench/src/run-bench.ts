@@ -5,7 +5,7 @@ import { findRedisServer, removeCluster, startPostgres, startRedis } from '@seal
 import type { BenchContext, ReleaseStack } from './bench-context.ts';
 import type { BenchOptions, SectionName } from './bench-options.ts';
 import { buildSurfaces, type MeasuredSurface } from './surfaces/build-surfaces.ts';
-import { readSettings } from './surfaces/durable-settings.ts';
+import { postgresSettings, readSettings } from './surfaces/durable-settings.ts';
 import { startGenerator } from './load/generator.ts';
 import { describeMachine } from './machine.ts';
 import { renderReport, type RunFacts, type SectionReport } from './report.ts';
@@ -15,6 +15,7 @@ import { ledgerAtSize } from './sections/ledger-at-size.ts';
 import { peerSection } from './sections/peer.ts';
 import { pairSection } from './sections/pair.ts';
 import { readsSection } from './sections/reads.ts';
+import { sizedSurfaceOf, sizeSection } from './sections/size.ts';
 import { sourcesSection } from './sections/sources.ts';
 import { spread, throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
@@ -28,18 +29,8 @@ const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<
   gate: gateSection,
   reads: readsSection,
   sources: sourcesSection,
+  size: sizeSection,
   pair: pairSection,
-};
-
-/** As in production: every commit is on disk before it is acknowledged, and torn pages are repaired. */
-const postgresSettings = {
-  fsync: 'on',
-  synchronous_commit: 'on',
-  full_page_writes: 'on',
-  shared_buffers: '256MB',
-  max_wal_size: '8GB',
-  checkpoint_timeout: '15min',
-  max_connections: '200',
 };
 
 /** Redis holds only copies, so evicting the oldest is safe. Every installation sets a bound. */
@@ -58,7 +49,7 @@ interface BenchRun {
 /** Runs the selected sections. Returns the report, and whether all numbers are valid. */
 export async function runBench(run: BenchRun): Promise<{ text: string; trusted: boolean }> {
   const { options, tell, signal } = run;
-  const surfaces = measuredBy(options.sections);
+  const surfaces = measuredBy(options);
   tell(`Building ${surfaces.join(', ')}`);
   await buildSurfaces(surfaces, options.build);
   const context = await prepare(run);
@@ -83,8 +74,14 @@ const surfacesOf: Partial<Record<SectionName, readonly MeasuredSurface[]>> = {
   pair: ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'],
 };
 
-const measuredBy = (names: readonly SectionName[]): MeasuredSurface[] => [
-  ...new Set(names.flatMap((name) => surfacesOf[name] ?? ['ingest-gateway' as const])),
+const measuredBy = ({ sections: names, sizedSurfaces }: BenchOptions): MeasuredSurface[] => [
+  ...new Set(
+    names.flatMap((name) =>
+      name === 'size'
+        ? sizedSurfaces.map((letter) => sizedSurfaceOf[letter].surface)
+        : (surfacesOf[name] ?? ['ingest-gateway' as const]),
+    ),
+  ),
 ];
 
 async function prepare({ options, stack, signal, now, tell }: BenchRun): Promise<BenchContext> {

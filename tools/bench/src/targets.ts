@@ -53,6 +53,10 @@ const targets = {
   deliveriesTwice: atLeast(0.9, ratio, 'deliveries that come twice, requests/s against single records'),
   forgedOfExpress: atLeast(0.5, ratio, 'forged deliveries refused, requests/s against bare Express'),
   openers: atMost(100, ms, 'half a million openers refused'),
+  sizeRatio: atMost(1.3, ratio, "worst cost at size, against that of the demo's size"),
+  sizeAnswer: atMost(100, ms, 'slowest answer to one who looks at size'),
+  sizeStart: atMost(2_000, ms, 'start to ready at size'),
+  sizeMemory: atMost(300, mebibytes, 'most memory of a process at size'),
   stall: atMost(50, ms, 'longest stall that a body causes'),
 } satisfies Record<string, Target>;
 

@@ -95,7 +95,8 @@ function tableOf(heading: string, { all }: MeasuredRows, isValid: boolean): Repo
 /** Above this share of other work the numbers are not meaningful. */
 const quietShare = 0.1;
 
-function quietness(all: readonly number[]): string {
+/** Whether the machine did other work while these were measured, by its share of the cores. */
+export function quietness(all: readonly number[]): string {
   const shares = all.filter((share) => !Number.isNaN(share));
   if (shares.length === 0) return 'This system does not report its other load.';
   const largest = Math.max(...shares);

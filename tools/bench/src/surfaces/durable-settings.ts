@@ -1,5 +1,16 @@
 import { openDatabase, type Database } from '@sealgate/storage';
 
+/** As in production: every commit is on disk before it is acknowledged, and torn pages are repaired. */
+export const postgresSettings = {
+  fsync: 'on',
+  synchronous_commit: 'on',
+  full_page_writes: 'on',
+  shared_buffers: '256MB',
+  max_wal_size: '8GB',
+  checkpoint_timeout: '15min',
+  max_connections: '200',
+};
+
 /** Unless all of these are on, an acknowledged commit may be lost. */
 const durableSettings = ['fsync', 'synchronous_commit', 'full_page_writes'];
 

@@ -20,31 +20,71 @@ export function prepareGateSite(context: BenchContext, options: SiteOptions): Pr
 
 /** The whole answer that lets a subject in. */
 export const ALLOW = '"decision":"allow","allow":true';
-const scopes = ['case:write', 'case:decide', 'case:override', 'case:seal', 'gate:check'];
+const scopes = [
+  ...['case:write', 'case:decide', 'case:override', 'case:seal', 'case:read', 'case:export'],
+  ...['eligibility:read', 'gate:check'],
+];
 const policyVersion = 'bench-1';
-const venueId = 'hall';
+const hall = 'hall';
 const atOnce = 8;
 
 /** A venue's checks, in turn about subjects that were created, decided and sealed over the API: each may enter. */
 export async function checksOf(gate: Surface, subjects: number): Promise<RowLoad> {
+  await askAdmin(gate, { method: 'POST', path: '/venues', body: { venue_id: hall, name: 'Hall' } });
+  const rawKey = await preparePolicyAndKey(gate);
+  const sealed = await sealSubjects(gate, { rawKey, subjects, venueOf: () => hall });
+  return checkLoad(gate, { rawKey, sealed });
+}
+
+/** A policy, and a key with every scope. */
+export async function preparePolicyAndKey(gate: Surface): Promise<string> {
   const post = (path: string, body: unknown): Promise<string> => askAdmin(gate, { method: 'POST', path, body });
-  await post('/venues', { venue_id: venueId, name: 'Hall' });
   await post('/policies', { policy_version: policyVersion, status: 'active' });
   const { rawKey }: { rawKey: string } = JSON.parse(
     await post('/keys', { label: 'bench', environment: 'live', scopes }),
   );
-  const refs = Array.from({ length: subjects }, () => `subj_${randomBytes(12).toString('hex')}`);
-  for (let first = 0; first < subjects; first += atOnce)
-    await Promise.all(refs.slice(first, first + atOnce).map((ref) => seal(gate, rawKey, ref)));
-  const path = '/v1/gate/check';
-  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${rawKey}` };
-  const requests = refs.map((ref): PlannedRequest => {
-    return { method: 'POST', path, body: JSON.stringify({ subject_ref: ref, venue_id: venueId }) };
-  });
-  return { destinations: [{ port: gate.port, path, headers }], requests, firstRequest: 0, mustSay: ALLOW };
+  return rawKey;
 }
 
-async function seal({ port }: Surface, rawKey: string, subjectRef: string): Promise<void> {
+/** A case that was sealed, and where its subject may enter. */
+export interface SealedSubject {
+  readonly caseId: string;
+  readonly subjectRef: string;
+  readonly venueId: string;
+}
+
+/** Creates, decides and seals a case of each subject over the API. */
+export async function sealSubjects(
+  gate: Surface,
+  { rawKey, subjects, venueOf }: { rawKey: string; subjects: number; venueOf: (subject: number) => string },
+): Promise<SealedSubject[]> {
+  const sealed: SealedSubject[] = [];
+  for (let first = 0; first < subjects; first += atOnce)
+    sealed.push(
+      ...(await Promise.all(
+        Array.from({ length: Math.min(atOnce, subjects - first) }, (_, place) =>
+          seal(gate, rawKey, venueOf(first + place)),
+        ),
+      )),
+    );
+  return sealed;
+}
+
+/** The checks of these subjects in turn: each may enter. */
+export function checkLoad(
+  { port }: Surface,
+  { rawKey, sealed }: { readonly rawKey: string; readonly sealed: readonly SealedSubject[] },
+): RowLoad {
+  const path = '/v1/gate/check';
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${rawKey}` };
+  const requests = sealed.map(({ subjectRef, venueId }): PlannedRequest => {
+    return { method: 'POST', path, body: JSON.stringify({ subject_ref: subjectRef, venue_id: venueId }) };
+  });
+  return { destinations: [{ port, path, headers }], requests, firstRequest: 0, mustSay: ALLOW };
+}
+
+async function seal({ port }: Surface, rawKey: string, venueId: string): Promise<SealedSubject> {
+  const subjectRef = `subj_${randomBytes(12).toString('hex')}`;
   const post = async (path: string, idempotencyKey: string, body?: unknown): Promise<{ case_id: string }> => {
     const response = await fetch(`http://127.0.0.1:${port}/v1/cases${path}`, {
       method: 'POST',
@@ -62,6 +102,7 @@ async function seal({ port }: Surface, rawKey: string, subjectRef: string): Prom
   const { case_id: caseId } = await post('', subjectRef, { subject_ref: subjectRef, venue_ids: [venueId] });
   await post(`/${caseId}/decide`, 'decide', { policy_version: policyVersion, decision: 'approve' });
   await post(`/${caseId}/seal`, `${caseId}:${policyVersion}`);
+  return { caseId, subjectRef, venueId };
 }
 
 /** Subjects that only give the tables a size: without the gate's MAC they cannot be checked. */

@@ -22,9 +22,14 @@ export interface RiskSite extends Site {
 }
 
 /** The surface as installed: Redis where available, a log line per request, limits on but unreachably high. */
-export async function prepareRiskSite(context: BenchContext, options: SiteOptions): Promise<RiskSite> {
+export function installRisk(context: BenchContext, options: SiteOptions): Promise<Site> {
   const env = { ...outOfReach, MCP_ALLOWED_HOSTS: '127.0.0.1' };
-  const site = await prepareSite(context, { ...options, surface: 'risk-partner', env });
+  return prepareSite(context, { ...options, surface: 'risk-partner', env });
+}
+
+/** The same with an organisation, its owner and partners. */
+export async function prepareRiskSite(context: BenchContext, options: SiteOptions): Promise<RiskSite> {
+  const site = await installRisk(context, options);
   const surface = await site.start();
   const make = async (path: string, body: unknown): Promise<Record<string, string>> =>
     JSON.parse(await askAdmin(surface, { method: 'POST', path, body }));

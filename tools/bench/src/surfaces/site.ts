@@ -11,11 +11,16 @@ import { startSurface, type Surface } from './surface-process.ts';
 
 /** A database of its own with a surface's tables, and the complete configuration of its processes, over all starts. */
 export interface Site {
-  /** As the superuser: only for counting what the surface wrote. */
+  /** As the superuser: only for counting what the surface wrote, and for copies of it. */
   readonly sql: Database;
+  /** Of the same. It contains the password: must not be logged. */
+  readonly url: string;
+  /** Verifies the checkpoints of its ledger. */
+  readonly verifierKey: string;
   /** The durability settings, as seen by the surface's own role. */
   readonly settings: Readonly<Record<string, string>>;
-  start(): Promise<Surface>;
+  /** `more`: variables of this start only. */
+  start(more?: Readonly<Record<string, string>>): Promise<Surface>;
   /** What a row of these processes costs: themselves, PostgreSQL, and Redis where it is used. */
   watch(...surfaces: readonly Surface[]): WatchedProcess[];
 }
@@ -61,6 +66,7 @@ export async function prepareSite(
   const sql = openForBench(ownerUrl);
   stack.own(`connections to ${database}`, () => sql.close());
   const adminToken = secret();
+  const noteKey = generateNoteKey('localhost/bench');
   const env = {
     DATABASE_URL: databaseUrl,
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
@@ -69,18 +75,20 @@ export async function prepareSite(
     LEDGER_DRIVER: 'embedded',
     LEDGER_ORIGIN: 'localhost/bench',
     LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: generateNoteKey('localhost/bench').privateKey,
+    LEDGER_SIGNING_KEY: noteKey.privateKey,
     CHECKPOINT_DIR: join(context.folder, `checkpoints-${name}`),
     LOG_LEVEL: 'info',
     ...more,
   };
   return {
     sql,
+    url: ownerUrl,
+    verifierKey: noteKey.verifierKey,
     settings,
-    start: () =>
+    start: (more = {}) =>
       startSurface({
         program: programOf(surface, 'main', checkout),
-        env,
+        env: { ...env, ...more },
         adminToken,
         stack,
         logFile: join(context.folder, `${name}.log`),
@@ -88,7 +96,8 @@ export async function prepareSite(
       }),
     watch: (...surfaces) => [
       ...surfaces.map(({ pid }) => ({ name: 'server', pid })),
-      { name: 'postgres', pid: postgres.pid, family: true },
+      // A section may restart its server.
+      { name: 'postgres', pid: context.postgres.pid, family: true },
       ...(redis === undefined ? [] : [{ name: 'redis', pid: redis.pid }]),
     ],
   };

@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RowLoad } from '../rows/row.ts';
+import {
+  checkLoad,
+  preparePolicyAndKey,
+  readDecisionLog,
+  sealSubjects,
+  type SealedSubject,
+} from '../surfaces/gate-site.ts';
+import type { Surface } from '../surfaces/surface-process.ts';
+import { THROUGH_DOORS } from './amounts.ts';
+import { createAll } from './create-all.ts';
+import type { FillAt } from './sized-surface.ts';
+
+/** What the gate was filled with. */
+export interface FilledGate {
+  readonly rawKey: string;
+  readonly sealed: readonly SealedSubject[];
+}
+
+const sealedOf = (cases: number): number => Math.min(THROUGH_DOORS, cases / 2);
+const fillConnections = 32;
+
+/** Everything comes through the doors: rows of the gate are signed by it, and its decisions are chained by process. */
+export async function fillGate(at: FillAt): Promise<FilledGate> {
+  const { context, surface, amounts } = at;
+  const venues = Array.from({ length: amounts.venues }, (_, number) => `venue-${number}`);
+  await createAll(
+    context,
+    surface,
+    venues.map((venue_id) => ['/venues', { venue_id, name: `Hall ${venue_id}` }]),
+  );
+  const rawKey = await preparePolicyAndKey(surface);
+  const subjects = sealedOf(amounts.cases);
+  const sealed = await sealSubjects(surface, {
+    ...{ rawKey, subjects },
+    venueOf: (subject) => venues[subject % venues.length]!,
+  });
+  await send(at, newCases(surface, rawKey), amounts.cases - subjects);
+  // While it is filled the machine may be too busy for its deadline: a denial is a decision, too.
+  const { mustSay: _allow, ...checks } = checkLoad(surface, { rawKey, sealed });
+  await send(at, checks, amounts.decisions);
+  await untilLogged(at);
+  return { rawKey, sealed };
+}
+
+/** Cases of new subjects, which wait for a decision. */
+export function newCases({ port }: Surface, rawKey: string): RowLoad {
+  const headers = { 'Content-Type': 'application/json', Authorization: `Bearer ${rawKey}` };
+  return {
+    destinations: [{ port, path: '/v1/cases', headers }],
+    body: JSON.stringify({ subject_ref: 'subj_{key}', venue_ids: ['venue-0'], external_ref: 'file-{key}' }),
+    expects: [201],
+  };
+}
+
+async function send({ context, site, surface }: FillAt, load: RowLoad, requests: number): Promise<void> {
+  const { succeeded, refused } = await context.generator.run({
+    ...load,
+    keyPrefix: randomBytes(6).toString('hex'),
+    watch: site.watch(surface),
+    connections: fillConnections,
+    until: { requests },
+  });
+  if (succeeded !== requests)
+    throw new Error(`Of ${requests} requests ${succeeded} were answered as expected; ${JSON.stringify(refused)}.`);
+}
+
+const loggedWithinMs = 60_000;
+
+/** The log is written behind the answers. */
+async function untilLogged({ site, amounts }: FillAt): Promise<void> {
+  const endAt = performance.now() + loggedWithinMs;
+  for (;;) {
+    const { rows } = await readDecisionLog(site);
+    if (rows === amounts.decisions) return;
+    if (performance.now() > endAt) throw new Error(`The log has ${rows} of ${amounts.decisions} decisions.`);
+    await delay(200);
+  }
+}
