@@ -6,6 +6,7 @@ import { MantineProvider } from '@mantine/core';
 import { QueryClient, QueryClientProvider } from '@tanstack/react-query';
 import { watchHistory } from './shell/ask-before-leaving.ts';
 import { watchFocus } from './shell/focus-back.ts';
+import * as texts from './shell/format-texts.ts';
 import { partAt } from './shell/parts.ts';
 import { ProblemError } from './shell/problem.ts';
 import { Pages } from './shell/routes.tsx';
@@ -39,6 +40,7 @@ partAt(globalThis.location.pathname)
   .catch(() => undefined);
 
 watchHistory();
+document.documentElement.lang = texts.language;
 watchFocus();
 
 const root = document.querySelector('#root');

@@ -22,6 +22,8 @@ export default defineConfig({
     // The polyfill would be an inline script, which the policy blocks.
     modulePreload: { polyfill: false },
     rolldownOptions: {
+      // Else a module of texts would be loaded whole with what two pages share.
+      optimization: { inlineConst: true },
       output: {
         // Few files, because each is a request before a page is shown: what the shell needs, what pages share, and what
         // some share by subject. The rest is loaded with its page.

@@ -1,4 +1,5 @@
 import type { ListPage, PageAt, PageQuery } from '../shell/cursor-table.tsx';
+import * as texts from './texts.ts';
 
 /** What actors are called, by actor. */
 export type Names = Readonly<Record<string, string>>;
@@ -6,10 +7,10 @@ export type Names = Readonly<Record<string, string>>;
 /** What an actor of a timeline or an audit is called; itself where it is no id. */
 export function actorInWords(actor: string, names: Names = {}): string {
   const name = Object.hasOwn(names, actor) ? names[actor] : undefined;
-  if (actor.startsWith('key_')) return name === undefined ? 'A key' : `${name} (key)`;
+  if (actor.startsWith('key_')) return name === undefined ? texts.aKey : texts.namedKey(name);
   if (name !== undefined) return name;
-  if (actor.startsWith('admin:')) return 'Operator’s token';
-  if (actor === 'system') return 'Sealgate';
+  if (actor.startsWith('admin:')) return texts.operatorsToken;
+  if (actor === 'system') return texts.sealgate;
   // The subject of an access token; an issuer has no fragment.
   return actor.startsWith('oidc:') ? actor.slice(actor.indexOf('#') + 1) : actor;
 }

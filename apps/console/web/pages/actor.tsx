@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { CopyButton } from '../shell/code-text.tsx';
 import { actorInWords, type Names } from './actor-in-words.ts';
+import * as texts from './texts.ts';
 import classes from './actor.module.css';
 
 interface ActorProps {
@@ -18,7 +19,7 @@ export function Actor({ actor, names }: ActorProps): ReactNode {
       <span className="wrap" title={actor}>
         {words}
       </span>
-      <CopyButton value={actor} label={`Copy the id of ${words}`} />
+      <CopyButton value={actor} label={texts.copyTheIdOf(words)} />
     </span>
   );
 }

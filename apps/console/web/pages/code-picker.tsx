@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Select, type ComboboxItem } from '@mantine/core';
 import { offered } from './offered-codes.ts';
+import * as texts from './texts.ts';
 
 interface CodePickerProps {
   readonly label: string;
@@ -24,7 +25,7 @@ export function CodePicker({ label, value, choices, width = 220, onSet }: CodePi
       w={width}
       searchable
       clearable
-      placeholder="All"
+      placeholder={texts.all}
       selectFirstOptionOnChange
       maxDropdownHeight={320}
       value={value ?? null}
@@ -37,7 +38,7 @@ export function CodePicker({ label, value, choices, width = 220, onSet }: CodePi
       }
       onSearchChange={setTyped}
       onChange={onSet}
-      clearButtonProps={{ 'aria-label': `Clear ${label}` }}
+      clearButtonProps={{ 'aria-label': texts.clear(label) }}
     />
   );
 }

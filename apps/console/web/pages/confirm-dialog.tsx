@@ -5,6 +5,7 @@ import { useMutation } from '@tanstack/react-query';
 import { isolated } from '../shell/quoted.ts';
 import { FormDialog } from './form-dialog.tsx';
 import { filled } from './form-faults.ts';
+import * as texts from './texts.ts';
 
 interface ConfirmProps {
   readonly title: string;
@@ -55,7 +56,7 @@ export function ConfirmDialog({
       {children}
       {reasonMax !== undefined && (
         <Textarea
-          label="Reason"
+          label={texts.reason}
           required
           autosize
           minRows={2}
@@ -65,7 +66,7 @@ export function ConfirmDialog({
         />
       )}
       {typed !== undefined && (
-        <TextInput label={`Type ${isolated(typed)} to confirm`} autoComplete="off" {...form.getInputProps('typed')} />
+        <TextInput label={texts.typeToConfirm(isolated(typed))} autoComplete="off" {...form.getInputProps('typed')} />
       )}
     </FormDialog>
   );

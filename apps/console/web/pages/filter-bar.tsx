@@ -1,6 +1,7 @@
 import { useId, useState, type ReactNode } from 'react';
 import { Button, Group, TextInput } from '@mantine/core';
 import { localTime } from '../shell/local-time.ts';
+import * as texts from './texts.ts';
 import classes from './filter-bar.module.css';
 
 interface Field<Name> {
@@ -36,7 +37,7 @@ export function FilterBar<Name extends string>(props: FilterBarProps<Name>): Rea
           variant="subtle"
           onClick={() => onChoose(Object.fromEntries(names.map((name) => [name, null])) as Partial<Record<Name, null>>)}
         >
-          Clear filters
+          {texts.clearFilters}
         </Button>
       )}
     </FilterBox>
@@ -48,7 +49,7 @@ export function FilterBox({ count, children }: { readonly count: number; readonl
   const [isOpen, setOpen] = useState(false);
   const id = useId();
   return (
-    <div role="search" aria-label="Filters">
+    <div role="search" aria-label={texts.filters}>
       <Button
         className={classes['opener'] ?? ''}
         variant="default"
@@ -56,7 +57,7 @@ export function FilterBox({ count, children }: { readonly count: number; readonl
         aria-controls={id}
         onClick={() => setOpen(!isOpen)}
       >
-        {count === 0 ? 'Filters' : `Filters (${count})`}
+        {count === 0 ? texts.filters : texts.filtersSet(count)}
       </Button>
       <Group id={id} gap="sm" align="flex-end" className={classes['fields'] ?? ''} data-open={isOpen}>
         {children}
@@ -67,8 +68,8 @@ export function FilterBox({ count, children }: { readonly count: number; readonl
 
 /** From and to. */
 export const PERIOD = [
-  { name: 'from', label: 'From' },
-  { name: 'to', label: 'To' },
+  { name: 'from', label: texts.from },
+  { name: 'to', label: texts.to },
 ] as const;
 
 interface TextFilterProps {

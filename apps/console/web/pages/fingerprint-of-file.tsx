@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { TextInput } from '@mantine/core';
+import * as texts from './texts.ts';
 
 /** Maximum size of a file to hash: it is read into memory. */
 const FILE_MAX_BYTES = 256 * 1024 * 1024;
@@ -8,8 +9,7 @@ const FILE_MAX_BYTES = 256 * 1024 * 1024;
 export function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: string, file: File) => void }): ReactNode {
   const [fault, setFault] = useState<string>();
   const read = async (file: File) => {
-    if (file.size > FILE_MAX_BYTES)
-      return setFault('This file is larger than 256 MiB: hash it elsewhere and enter the digits.');
+    if (file.size > FILE_MAX_BYTES) return setFault(texts.fileTooLarge);
     setFault(undefined);
     const digest = await crypto.subtle.digest('SHA-256', await file.arrayBuffer());
     const digits = Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, '0'));
@@ -18,12 +18,12 @@ export function FingerprintOfFile({ onFound }: { readonly onFound: (sha256: stri
   return (
     <TextInput
       type="file"
-      label="File"
-      description="It is hashed in this browser and sent nowhere."
+      label={texts.file}
+      description={texts.fileHint}
       error={fault}
       onChange={({ currentTarget: { files } }) => {
         const file = files?.[0];
-        if (file !== undefined) read(file).catch(() => setFault('The browser could not read this file.'));
+        if (file !== undefined) read(file).catch(() => setFault(texts.fileUnreadable));
       }}
     />
   );

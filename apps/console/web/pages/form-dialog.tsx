@@ -7,6 +7,7 @@ import { useFocusBack } from '../shell/focus-back.ts';
 import { ProblemView } from '../shell/problem-view.tsx';
 import { asProblem } from '../shell/problem.ts';
 import { useFormFaults } from './form-faults.ts';
+import * as texts from './texts.ts';
 
 interface FormDialogProps<Values> {
   /** Its fields, whose rules are checked before it is submitted. Absent: it has none. */
@@ -39,7 +40,7 @@ export function FormDialog<Values extends object>({
   title,
   size,
   action,
-  closing = 'Cancel',
+  closing = texts.cancel,
   tone,
   isReady = true,
   doing,
@@ -62,7 +63,7 @@ export function FormDialog<Values extends object>({
       }}
       title={title}
       {...(size !== undefined && { size, fullScreen: isSmall })}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      closeButtonProps={{ 'aria-label': texts.close }}
     >
       <form noValidate onSubmit={submitting((values) => (isReady ? onSubmit(values) : undefined))}>
         <Stack gap="sm">

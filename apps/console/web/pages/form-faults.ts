@@ -2,6 +2,7 @@ import { useEffect, useRef, type FormEvent } from 'react';
 import type { UseFormReturnType } from '@mantine/form';
 import { useAskBeforeLeaving } from '../shell/ask-before-leaving.ts';
 import { ProblemError } from '../shell/problem.ts';
+import * as texts from './texts.ts';
 
 /**
  * The faults that a service names, by field: a JSON pointer (RFC 6901) into the body is the path of a field, and a fault
@@ -63,4 +64,4 @@ export function focusFault(form: HTMLFormElement | null): void {
 
 /** A rule of a field that may not be empty. */
 export const filled = (value: string | readonly unknown[]): string | null =>
-  (typeof value === 'string' ? value.trim() : value).length === 0 ? 'Fill this in.' : null;
+  (typeof value === 'string' ? value.trim() : value).length === 0 ? texts.fillThisIn : null;

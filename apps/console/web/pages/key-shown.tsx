@@ -4,6 +4,7 @@ import { CodeText, CopyButton } from '../shell/code-text.tsx';
 import { Fact } from '../shell/page.tsx';
 import { quoted } from '../shell/quoted.ts';
 import { ShownOnce } from './shown-once.tsx';
+import * as texts from './texts.ts';
 
 interface KeyShownProps {
   readonly label: string;
@@ -17,14 +18,14 @@ interface KeyShownProps {
 
 /** Shows a new key, once. */
 export const KeyShown = ({ label, rawKey, reach = [], curl, onClose }: KeyShownProps): ReactNode => (
-  <ShownOnce title={`Key ${quoted(label)}`} onClose={onClose}>
-    <Alert color="yellow" variant="light" title="This key is shown once">
-      Copy it now: it is stored as a hash and nobody can show it again.
+  <ShownOnce title={texts.keyTitle(quoted(label))} onClose={onClose}>
+    <Alert color="yellow" variant="light" title={texts.thisKeyIsShownOnce}>
+      {texts.copyKeyNow}
     </Alert>
     <Text size="sm" fw={600}>
-      Key
+      {texts.key}
     </Text>
-    <CodeText value={rawKey} label="the key" />
+    <CodeText value={rawKey} label={texts.copyTheKey} />
     {reach.map(([name, value]) => (
       <Fact key={name} label={name}>
         {value}
@@ -32,9 +33,9 @@ export const KeyShown = ({ label, rawKey, reach = [], curl, onClose }: KeyShownP
     ))}
     <Group justify="space-between">
       <Text size="sm" fw={600}>
-        Try it
+        {texts.tryIt}
       </Text>
-      <CopyButton value={curl} label="Copy the line" />
+      <CopyButton value={curl} label={texts.copyTheLine} />
     </Group>
     <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }}>
       {curl}

@@ -3,15 +3,16 @@ import { Group, Text } from '@mantine/core';
 import { isKeyValid, keyStateOf, type KeyEnd } from '@sealgate/auth/key-state';
 import { StateBadge } from '../shell/state-badge.tsx';
 import { Time } from '../shell/time.tsx';
+import * as texts from './texts.ts';
 
 /** A key that still works: it can be revoked, also while it ends. */
 export const isValid = (key: KeyEnd): boolean => isKeyValid(key, Date.now());
 
 const BADGES = {
-  live: { tone: 'good', word: 'Live' },
-  ending: { tone: 'wait', word: 'Ending' },
-  ended: { tone: 'bad', word: 'Ended' },
-  revoked: { tone: 'bad', word: 'Revoked' },
+  live: { tone: 'good', word: texts.live },
+  ending: { tone: 'wait', word: texts.ending },
+  ended: { tone: 'bad', word: texts.ended },
+  revoked: { tone: 'bad', word: texts.revoked },
 } as const;
 
 /** The state of a key, and its end time. */
@@ -23,13 +24,7 @@ export function KeyState({ times }: { readonly times: KeyEnd }): ReactNode {
       <StateBadge tone={tone}>{word}</StateBadge>
       {end !== null && (
         <Text size="xs" c="dimmed">
-          {isValid(times) ? (
-            <>
-              ends <Time value={end} form="ago" />
-            </>
-          ) : (
-            <Time value={end} form="ago" />
-          )}
+          {isValid(times) ? texts.ends(<Time value={end} form="ago" />) : <Time value={end} form="ago" />}
         </Text>
       )}
     </Group>

@@ -10,6 +10,7 @@ import { ConfirmDialog } from './confirm-dialog.tsx';
 import { KeyShown } from './key-shown.tsx';
 import { KeyState, isValid } from './key-state.tsx';
 import { RowMenu } from './row-menu.tsx';
+import * as texts from './texts.ts';
 
 /** What every surface says of a key. */
 interface ListedKey extends KeyEnd {
@@ -82,7 +83,7 @@ export function useKeysPanel<Key extends ListedKey, Minted extends NewKey>(
           <KeyActions keyView={key} may={may} onOpen={(what) => setOpen({ what, key })} />
         ))}
         empty={
-          <ListEmpty title="No key yet" icon="networks" action={button}>
+          <ListEmpty title={texts.noKeyYet} icon="networks" action={button}>
             {emptyText}
           </ListEmpty>
         }
@@ -99,7 +100,7 @@ function columnsOf<Key extends ListedKey>(
 ): readonly Column<Key>[] {
   return [
     {
-      title: 'Label',
+      title: texts.label,
       cell: ({ label, keyPrefix }) => (
         <div>
           <strong className="wrap">{label}</strong>{' '}
@@ -110,14 +111,14 @@ function columnsOf<Key extends ListedKey>(
       ),
     },
     ...(rights === undefined ? [] : [rights]),
-    { title: 'State', width: '14rem', cell: (key) => <KeyState times={key} /> },
-    { title: 'Made', width: '9.5rem', cell: ({ createdAt }) => <Time value={createdAt} form="ago" /> },
+    { title: texts.state, width: '14rem', cell: (key) => <KeyState times={key} /> },
+    { title: texts.made, width: '9.5rem', cell: ({ createdAt }) => <Time value={createdAt} form="ago" /> },
     {
-      title: 'Last used',
+      title: texts.lastUsed,
       width: '9.5rem',
-      cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : <Time value={lastUsedAt} form="ago" />),
+      cell: ({ lastUsedAt }) => (lastUsedAt === null ? texts.never : <Time value={lastUsedAt} form="ago" />),
     },
-    { title: 'Actions', width: '5rem', cell: actions },
+    { title: texts.actions, width: '5rem', cell: actions },
   ];
 }
 
@@ -133,15 +134,15 @@ function KeyActions<Key extends ListedKey>({
   if (!isValid(keyView)) return null;
   return (
     <RowMenu
-      label={`Actions of ${quoted(keyView.label)}`}
+      label={texts.actionsOf(quoted(keyView.label))}
       actions={[
         ...(may.mint
           ? [
-              { title: 'Rotate', onClick: () => onOpen('rotate') },
-              { title: 'It leaked', tone: 'danger' as const, onClick: () => onOpen('leaked') },
+              { title: texts.rotate, onClick: () => onOpen('rotate') },
+              { title: texts.itLeaked, tone: 'danger' as const, onClick: () => onOpen('leaked') },
             ]
           : []),
-        ...(may.revoke ? [{ title: 'Revoke', tone: 'danger' as const, onClick: () => onOpen('revoke') }] : []),
+        ...(may.revoke ? [{ title: texts.revoke, tone: 'danger' as const, onClick: () => onOpen('revoke') }] : []),
       ]}
     />
   );
@@ -190,8 +191,8 @@ function Dialog<Key extends ListedKey, Minted extends NewKey>({
   const { key } = open;
   return (
     <ConfirmDialog
-      title={`Revoke ${quoted(key.label)}`}
-      action="Revoke the key"
+      title={texts.revokeNamed(quoted(key.label))}
+      action={texts.revokeTheKey}
       tone="danger"
       run={() => revoke(key)}
       onDone={() => {

@@ -1,4 +1,5 @@
 import { quoted } from '../shell/quoted.ts';
+import * as texts from './texts.ts';
 
 /** A code with what it is called. */
 export interface Choice {
@@ -12,5 +13,5 @@ export function offered(choices: readonly Choice[], value: string | undefined, t
   const chosen = value === undefined || isKnown(value) ? [] : [{ value, label: value }];
   const words = typed.trim();
   const isNew = words !== '' && words !== value && !isKnown(words);
-  return [...choices, ...chosen, ...(isNew ? [{ value: words, label: `${quoted(words)} as typed` }] : [])];
+  return [...choices, ...chosen, ...(isNew ? [{ value: words, label: texts.asTyped(quoted(words)) }] : [])];
 }

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { NumberInput, Radio, Stack } from '@mantine/core';
 import { formatMoment } from '../shell/formats.ts';
+import * as texts from './texts.ts';
 
 const HOUR_SECONDS = 3_600;
 const MAX_HOURS = 168;
@@ -12,7 +13,7 @@ export interface RotationTerms {
 }
 
 export const rotationTerms = (isLeaked: boolean): RotationTerms => ({
-  why: isLeaked ? 'leaked' : 'in time',
+  why: isLeaked ? texts.leaked : 'in time',
   hours: 24,
 });
 
@@ -23,7 +24,7 @@ interface WithTerms {
 /** The rules of a form that has the terms as `rotation`. */
 export const rotationRules = {
   hours: (hours: RotationTerms['hours'], { rotation: { why } }: WithTerms): string | null =>
-    why === 'leaked' || (Number(hours) >= 1 && Number(hours) <= MAX_HOURS) ? null : `From 1 to ${MAX_HOURS} hours.`,
+    why === 'leaked' || (Number(hours) >= 1 && Number(hours) <= MAX_HOURS) ? null : texts.hoursFault(MAX_HOURS),
 };
 
 export const overlapSecondsOf = ({ why, hours }: RotationTerms): number =>
@@ -38,21 +39,13 @@ interface FieldsProps {
 export function RotationFields({ terms, propsOf }: FieldsProps): ReactNode {
   const until = formatMoment(new Date(Date.now() + overlapSecondsOf({ ...terms, why: 'in time' }) * 1_000));
   return (
-    <Radio.Group label="Why is it replaced?" {...propsOf('rotation.why')}>
+    <Radio.Group label={texts.whyIsItReplaced} {...propsOf('rotation.why')}>
       <Stack gap="xs" mt={6}>
-        <Radio
-          value="leaked"
-          label="It leaked: end it now"
-          description="From the next request on, whatever has the old key is refused, you included until you use the new one."
-        />
-        <Radio
-          value="in time"
-          label={`Replace it in time: both work until ${until}`}
-          description="Time to give the new one to everything that uses the old one, which then ends by itself."
-        />
+        <Radio value="leaked" label={texts.itLeakedEndItNow} description={texts.itLeakedEndItNowHint} />
+        <Radio value="in time" label={texts.replaceItInTime(until)} description={texts.replaceItInTimeHint} />
         {terms.why === 'in time' && (
           <NumberInput
-            label="Both keys work for (hours)"
+            label={texts.bothKeysWorkForHours}
             min={1}
             max={MAX_HOURS}
             clampBehavior="strict"

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, Modal, Stack } from '@mantine/core';
 import { useAskBeforeLeaving } from '../shell/ask-before-leaving.ts';
 import { useFocusBack } from '../shell/focus-back.ts';
+import * as texts from './texts.ts';
 
 interface ShownOnceProps {
   readonly title: string;
@@ -12,7 +13,7 @@ interface ShownOnceProps {
 /** Shows what nobody can show again. Only its button closes it, and the browser asks before the page is left. */
 export function ShownOnce({ title, onClose, children }: ShownOnceProps): ReactNode {
   useFocusBack();
-  useAskBeforeLeaving(true, 'Leave? What is shown here is shown only once.');
+  useAskBeforeLeaving(true, texts.leaveWhatIsShownHere);
   return (
     <Modal
       opened
@@ -26,7 +27,7 @@ export function ShownOnce({ title, onClose, children }: ShownOnceProps): ReactNo
       <Stack gap="sm">
         {children}
         <Group justify="flex-end">
-          <Button onClick={onClose}>I have copied it</Button>
+          <Button onClick={onClose}>{texts.iHaveCopiedIt}</Button>
         </Group>
       </Stack>
     </Modal>

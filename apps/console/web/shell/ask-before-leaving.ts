@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
+import * as texts from './texts.ts';
 
-export const LOSES_INPUT = 'Leave and lose what you typed?';
+export const LOSES_INPUT = texts.losesInput;
 
 /** Whether a click would open another page of the console in this window. */
 function leaves(event: MouseEvent): boolean {

@@ -6,6 +6,7 @@ import { Icon } from './icons.tsx';
 import { ListEmpty, ListError, ListLoading } from './list-states.tsx';
 import { quoted } from './quoted.ts';
 import { fieldOf, ListBar, turned, useAsked, type Asked, type ListTools } from './list-tools.tsx';
+import * as texts from './texts.ts';
 import { totalInWords, type Total } from './total.ts';
 import classes from './cursor-table.module.css';
 
@@ -139,15 +140,15 @@ function Body<Row>(props: BodyProps<Row>): ReactNode {
 
 const NothingFound = ({ words, onClear }: { readonly words: string; readonly onClear: () => void }): ReactNode => (
   <ListEmpty
-    title="Nothing matches these words"
+    title={texts.nothingMatchesTheseWords}
     icon="search"
     action={
       <Button variant="default" size="xs" onClick={onClear}>
-        Clear the search
+        {texts.clearTheSearch}
       </Button>
     }
   >
-    Each word of {quoted(words)} has to be a part of what is searched. Rows that you may not see are in no list.
+    {texts.nothingMatchesHint(quoted(words))}
   </ListEmpty>
 );
 
@@ -260,6 +261,13 @@ interface PagerProps {
   readonly total: Total | undefined;
 }
 
+/** Which page it is, and of how many rows if that is known. */
+function placeOf(cursor: string | undefined, total: Total | undefined): string {
+  if (total === undefined) return cursor === undefined ? texts.firstPage : texts.aLaterPage;
+  const rows = totalInWords(total);
+  return cursor === undefined ? texts.firstPageOfRows(rows) : texts.aLaterPageOfRows(rows);
+}
+
 function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode {
   const [, setSearch] = useSearchParams();
   const navigate = useNavigate();
@@ -272,7 +280,7 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
     if (total === undefined || total === 0) return null;
     return (
       <Text size="sm" c="dimmed" px="md" py="xs" className={classes['pager'] ?? ''}>
-        {totalInWords(total)} in total
+        {texts.inTotal(totalInWords(total))}
       </Text>
     );
   }
@@ -290,13 +298,12 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
   return (
     <Group justify="space-between" px="md" py="sm" className={classes['pager'] ?? ''} ref={top}>
       <Text size="sm" c="dimmed">
-        {cursor === undefined ? 'First page' : 'A later page'}
-        {total !== undefined && ` of ${totalInWords(total)} rows`}
+        {placeOf(cursor, total)}
       </Text>
       <Group gap="xs">
         {cursor !== undefined && (
           <Button size="xs" variant="default" onClick={() => turnTo(undefined)}>
-            First page
+            {texts.firstPage}
           </Button>
         )}
         {cursor !== undefined && cameByNext && (
@@ -306,7 +313,7 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
             leftSection={<Icon name="back" size={14} />}
             onClick={() => void navigate(-1)}
           >
-            Back
+            {texts.back}
           </Button>
         )}
         <Button
@@ -316,7 +323,7 @@ function Pager({ cursorName, cursor, nextCursor, total }: PagerProps): ReactNode
           disabled={nextCursor === undefined}
           onClick={() => turnTo(nextCursor)}
         >
-          Next
+          {texts.next}
         </Button>
       </Group>
     </Group>

@@ -3,6 +3,7 @@ import { Button, Group, Menu, Paper, Progress, Text } from '@mantine/core';
 import { formatNumber } from './formats.ts';
 import { ProblemView } from './problem-view.tsx';
 import { readExport, saveFile, type Arrived } from './save-stream.ts';
+import * as texts from './texts.ts';
 import { totalInWords, type Total } from './total.ts';
 
 /** Where all of a list is read from, with its filters. */
@@ -18,8 +19,8 @@ export interface ExportOf {
 type Format = 'csv' | 'jsonl';
 
 const FORMATS: readonly { readonly format: Format; readonly label: string }[] = [
-  { format: 'csv', label: 'CSV' },
-  { format: 'jsonl', label: 'JSON Lines' },
+  { format: 'csv', label: texts.csv },
+  { format: 'jsonl', label: texts.jsonLines },
 ];
 
 type Saving =
@@ -77,7 +78,7 @@ export const ExportMenu = ({ saving, begin }: Exporting): ReactNode => (
   <Menu position="bottom-end">
     <Menu.Target>
       <Button variant="default" disabled={saving.state === 'reading'}>
-        Export
+        {texts.exportList}
       </Button>
     </Menu.Target>
     <Menu.Dropdown>
@@ -90,16 +91,14 @@ export const ExportMenu = ({ saving, begin }: Exporting): ReactNode => (
   </Menu>
 );
 
-const SIZES = ['bytes', 'KB', 'MB', 'GB'] as const;
-
 /** 3,400,000 is 3.4 MB. */
 function sizeInWords(bytes: number): string {
-  const step = Math.min(SIZES.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
+  const step = Math.min(texts.sizeUnits.length - 1, Math.floor(Math.log10(Math.max(1, bytes)) / 3));
   const size = formatNumber(bytes / 1_000 ** step);
-  return `${size} ${SIZES[step] ?? ''}`;
+  return `${size} ${texts.sizeUnits[step] ?? ''}`;
 }
 
-const rowsInWords = (rows: number): string => `${formatNumber(rows)} ${rows === 1 ? 'row' : 'rows'}`;
+const rowsInWords = (rows: number): string => texts.rows(rows, formatNumber(rows));
 
 /** The progress of an export, and what became of it. */
 export function ExportProgress({
@@ -120,14 +119,14 @@ export function ExportProgress({
               </Text>
               {saving.state === 'reading' && (
                 <Button size="compact-sm" variant="default" onClick={cancel}>
-                  Cancel the export
+                  {texts.cancelTheExport}
                 </Button>
               )}
             </Group>
             {saving.state === 'reading' && (
               <Progress
                 mt={6}
-                aria-label="Export"
+                aria-label={texts.exportList}
                 animated={typeof total !== 'number'}
                 value={typeof total === 'number' && total > 0 ? (100 * saving.arrived.rows) / total : 100}
               />
@@ -137,7 +136,7 @@ export function ExportProgress({
       </div>
       {saving.state === 'failed' && (
         <ProblemView error={saving.error} onRetry={() => begin(saving.format)}>
-          <Text size="sm">No file was saved.</Text>
+          <Text size="sm">{texts.noFileWasSaved}</Text>
         </ProblemView>
       )}
     </>
@@ -147,9 +146,11 @@ export function ExportProgress({
 function wordsOf(saving: Saving, total: Total | undefined): string | undefined {
   if (saving.state === 'reading') {
     const { rows, bytes } = saving.arrived;
-    const all = typeof total === 'number' ? ` of ${totalInWords(total)}` : '';
-    return `Exporting: ${rowsInWords(rows)}${all}, ${sizeInWords(bytes)}`;
+    const size = sizeInWords(bytes);
+    return typeof total === 'number'
+      ? texts.exportingOfTotal(rowsInWords(rows), totalInWords(total), size)
+      : texts.exporting(rowsInWords(rows), size);
   }
-  if (saving.state === 'saved') return `Saved ${saving.name}: ${rowsInWords(saving.rows)}`;
-  return saving.state === 'cancelled' ? 'The export was cancelled. No file was saved.' : undefined;
+  if (saving.state === 'saved') return texts.saved(saving.name, rowsInWords(saving.rows));
+  return saving.state === 'cancelled' ? texts.exportCancelled : undefined;
 }

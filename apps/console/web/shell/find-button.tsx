@@ -2,6 +2,7 @@ import { lazy, Suspense, useEffect, useId, useState, type ReactNode } from 'reac
 import { ActionIcon, Button, Kbd } from '@mantine/core';
 import { Icon } from './icons.tsx';
 import type { Mine } from './mine.ts';
+import * as texts from './texts.ts';
 
 const FindDialog = lazy(async () => ({ default: (await import('../pages/find/find-dialog.tsx')).FindDialog }));
 
@@ -65,19 +66,19 @@ export function FindButton({ mine }: { readonly mine: Mine }): ReactNode {
         leftSection={<Icon name="search" size={16} />}
         rightSection={
           <Kbd size="xs" aria-hidden="true">
-            Ctrl K
+            {texts.ctrlK}
           </Kbd>
         }
         onClick={() => setOpen(true)}
       >
-        Search
+        {texts.search}
       </Button>
       <ActionIcon
         hiddenFrom="sm"
         variant="subtle"
         color="gray"
         size="lg"
-        aria-label="Search"
+        aria-label={texts.search}
         onClick={() => setOpen(true)}
       >
         <Icon name="search" />

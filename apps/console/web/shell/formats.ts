@@ -1,5 +1,4 @@
-/** The language of all texts, as in `index.html`. */
-const LANGUAGE = 'en';
+import * as texts from './format-texts.ts';
 
 /**
  * The pages' language with the reader's region: words such as "3 minutes ago" and names of months are never in another
@@ -7,13 +6,13 @@ const LANGUAGE = 'en';
  * the reader is used to. A region without formats in the pages' language gets those of the whole world.
  */
 export function localeOf(languages: readonly string[]): string {
-  const first = languages.find(isTag) ?? LANGUAGE;
+  const first = languages.find(isTag) ?? texts.language;
   const { language, region } = new Intl.Locale(first).maximize();
-  if (language === LANGUAGE && first !== LANGUAGE) return first;
-  if (region === undefined || first === LANGUAGE) return LANGUAGE;
-  const locale = `${LANGUAGE}-${region}`;
+  if (language === texts.language && first !== texts.language) return first;
+  if (region === undefined || first === texts.language) return texts.language;
+  const locale = `${texts.language}-${region}`;
   const known = new Intl.Locale(new Intl.DateTimeFormat(locale).resolvedOptions().locale).region;
-  return known === region || region === 'US' ? locale : `${LANGUAGE}-001`;
+  return known === region || region === 'US' ? locale : `${texts.language}-001`;
 }
 
 /** Browsers pass on what the system says, such as `en-US@posix`. */
@@ -42,7 +41,7 @@ export const formatUtcMonth = formatOf({ month: 'short', year: 'numeric', timeZo
 
 const numbers = new Intl.NumberFormat(locale, { maximumFractionDigits: 1 });
 const relative = new Intl.RelativeTimeFormat(locale, { numeric: 'auto' });
-const texts = new Intl.Collator(locale, { numeric: true });
+const collator = new Intl.Collator(locale, { numeric: true });
 
 /** 1,234 or 1.5: at most one digit after the decimal sign. */
 export const formatNumber = (value: number): string => numbers.format(value);
@@ -69,10 +68,10 @@ const MEBIBYTE = 1_048_576;
 
 /** "1,234 bytes", and from one mebibyte on "1.5 MiB". */
 export const formatBytes = (bytes: number): string =>
-  bytes < MEBIBYTE ? `${numbers.format(bytes)} bytes` : `${numbers.format(bytes / MEBIBYTE)} MiB`;
+  bytes < MEBIBYTE ? texts.bytes(numbers.format(bytes)) : `${numbers.format(bytes / MEBIBYTE)} MiB`;
 
 /** The order of texts for `sort`; numbers in them by value: A.2 is before A.10. */
-export const compareTexts = (one: string, other: string): number => texts.compare(one, other);
+export const compareTexts = (one: string, other: string): number => collator.compare(one, other);
 
 const DAY_MS = 86_400_000;
 

@@ -22,6 +22,7 @@ import { ProblemView } from './problem-view.tsx';
 import { SignedOut, signInAddress } from './signed-out.tsx';
 import { isKiosk } from '../pages/door/use-kiosk.ts';
 import { useSession, useSignedOut, type Session } from './session.ts';
+import * as texts from './texts.ts';
 import classes from './layout.module.css';
 
 const Roles = lazy(async () => ({ default: (await import('./account.tsx')).Roles }));
@@ -46,7 +47,7 @@ export function Layout(): ReactNode {
       {!kiosk && (
         <>
           <a href="#main" className={classes['skip']}>
-            Skip to the page
+            {texts.skipToThePage}
           </a>
           <Head menuOpen={menuOpen} onMenu={() => setMenuOpen(!menuOpen)} />
           <Parts isOpen={menuOpen} />
@@ -74,7 +75,7 @@ function Head({ menuOpen, onMenu }: { readonly menuOpen: boolean; readonly onMen
           variant="subtle"
           color="gray"
           size="lg"
-          aria-label="Menu"
+          aria-label={texts.menu}
           aria-expanded={menuOpen}
           onClick={onMenu}
         >
@@ -82,7 +83,7 @@ function Head({ menuOpen, onMenu }: { readonly menuOpen: boolean; readonly onMen
         </ActionIcon>
         <Link to="/home" className={classes['brand']}>
           <Seal />
-          Sealgate
+          {texts.sealgate}
         </Link>
       </Group>
       <Group gap="xs" wrap="nowrap">
@@ -106,7 +107,7 @@ function Parts({ isOpen }: { readonly isOpen: boolean }): ReactNode {
   const session = useSession();
   const { mine } = useMine();
   return (
-    <nav className={classes['navbar']} data-open={isOpen || undefined} aria-label="Parts of the console">
+    <nav className={classes['navbar']} data-open={isOpen || undefined} aria-label={texts.partsOfTheConsole}>
       {partsOf(mine, session.data?.person != null).map(({ path, title, icon }) => (
         <NavLink key={path} to={`/${path}`} className={classes['link'] ?? ''}>
           <Icon name={icon} />
@@ -155,7 +156,10 @@ function Content(): ReactNode {
 function OpenPage(): ReactNode {
   const { pathname } = useLocation();
   return (
-    <Suspense key={pathname.split('/')[1]} fallback={<Loader aria-label="Loading" className={classes['late'] ?? ''} />}>
+    <Suspense
+      key={pathname.split('/')[1]}
+      fallback={<Loader aria-label={texts.loading} className={classes['late'] ?? ''} />}
+    >
       <Outlet />
     </Suspense>
   );
@@ -165,13 +169,14 @@ function SchemeButton(): ReactNode {
   const { setColorScheme } = useMantineColorScheme();
   const scheme = useComputedColorScheme('light');
   const other = scheme === 'dark' ? 'light' : 'dark';
+  const title = other === 'dark' ? texts.useDarkColours : texts.useLightColours;
   return (
     <ActionIcon
       variant="subtle"
       color="gray"
       size="lg"
-      aria-label={`Use ${other} colours`}
-      title={`Use ${other} colours`}
+      aria-label={title}
+      title={title}
       onClick={() => setColorScheme(other)}
     >
       <Icon name={other === 'dark' ? 'moon' : 'sun'} />
@@ -186,7 +191,7 @@ function Who({ session }: { session: Session }): ReactNode {
   if (person === null) {
     return (
       <Button component="a" href={signInAddress(`${pathname}${search}`)} size="xs">
-        Sign in
+        {texts.signIn}
       </Button>
     );
   }
@@ -219,7 +224,7 @@ function Who({ session }: { session: Session }): ReactNode {
             </Text>
           )}
           <Text size="xs" c="dimmed" className="wrap">
-            Signed in by {person.issuer}
+            {texts.signedInBy(person.issuer)}
           </Text>
         </Stack>
         {wasOpen && (
@@ -230,7 +235,7 @@ function Who({ session }: { session: Session }): ReactNode {
           </Suspense>
         )}
         <Button variant="default" size="sm" fullWidth mt="sm" onClick={() => void signOut()}>
-          Sign out
+          {texts.signOut}
         </Button>
       </div>
     </>

@@ -4,6 +4,7 @@ import { CodeText } from './code-text.tsx';
 import { Icon, type IconName } from './icons.tsx';
 import { ProblemView } from './problem-view.tsx';
 import { asProblem } from './problem.ts';
+import * as texts from './texts.ts';
 
 /** A healthy service responds much sooner. */
 const SLOW_AFTER_MS = 5_000;
@@ -19,10 +20,10 @@ export function ListLoading({ rows = 6 }: { rows?: number }): ReactNode {
     <Stack gap="sm" py="sm" role="status">
       {isSlow ? (
         <Text size="sm" c="dimmed">
-          Still loading: the service takes longer than usual.
+          {texts.stillLoading}
         </Text>
       ) : (
-        <VisuallyHidden>Loading</VisuallyHidden>
+        <VisuallyHidden>{texts.loading}</VisuallyHidden>
       )}
       {Array.from({ length: rows }, (_, row) => (
         <Skeleton key={row} height={18} width={`${96 - ((row * 13) % 34)}%`} />
@@ -64,8 +65,8 @@ export function ListError({ error, onRetry }: { error: unknown; onRetry?: () => 
   // A surface answers 401 to a person of whom it knows nothing; the end of the session is shown above the page.
   if (![401, 403].includes(asProblem(error).status)) return <ProblemView error={error} onRetry={onRetry} />;
   return (
-    <ListEmpty title="Not for your role" icon="person">
-      The service refused to show this to you: <CodeText value={asProblem(error).problem.code} label="the code" />
+    <ListEmpty title={texts.notForYourRole} icon="person">
+      {texts.notForYourRoleHint(<CodeText value={asProblem(error).problem.code} label={texts.copyTheCode} />)}
     </ListEmpty>
   );
 }

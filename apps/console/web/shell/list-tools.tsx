@@ -4,6 +4,7 @@ import { useDebouncedCallback } from '@mantine/hooks';
 import { useSearchParams } from 'react-router';
 import { ExportMenu, ExportProgress, useExport, type ExportOf } from './export-menu.tsx';
 import { Icon } from './icons.tsx';
+import * as texts from './texts.ts';
 import { totalInWords, type Total } from './total.ts';
 import classes from './cursor-table.module.css';
 
@@ -15,7 +16,7 @@ export interface Asked {
 
 /** How a list is searched, ordered and exported. What is not given is not offered. */
 export interface ListTools {
-  /** What the words of a search are a part of: "title, reference or id". */
+  /** What the words of a search are a part of: "Words in title, reference or id". */
   readonly searches?: string;
   /** The order without one in the URL: a column's `sort`. */
   readonly order?: string;
@@ -69,7 +70,7 @@ interface BarProps {
 const ordersOf = (order: string | undefined, orders: BarProps['orders']): BarProps['orders'] =>
   order === undefined || orders.some(({ sort }) => fieldOf(sort) === fieldOf(order))
     ? orders
-    : [{ sort: order, title: 'Created' }, ...orders];
+    : [{ sort: order, title: texts.created }, ...orders];
 
 /** Above a list: its search box, its total, and its export. */
 export function ListBar({ label, tools, asked, ask, total, orders }: BarProps): ReactNode {
@@ -78,20 +79,20 @@ export function ListBar({ label, tools, asked, ask, total, orders }: BarProps): 
   return (
     <Stack gap="xs">
       <Group gap="sm" align="flex-end" justify="space-between">
-        <Group gap="sm" align="flex-end" flex="1 1 16rem" role="search" aria-label={`Search in ${label}`}>
+        <Group gap="sm" align="flex-end" flex="1 1 16rem" role="search" aria-label={texts.searchIn(label)}>
           {tools.searches !== undefined && (
             <SearchBox looksIn={tools.searches} value={asked.q ?? ''} onSearch={(q, typed) => ask({ q }, typed)} />
           )}
           {tools.order !== undefined && (
             <Select
               className={classes['order'] ?? ''}
-              label="Order"
+              label={texts.order}
               allowDeselect={false}
               value={asked.sort ?? null}
               data={offered.flatMap(({ sort, title }) =>
                 [sort, turned(sort)].map((value) => ({
                   value,
-                  label: `${title}, ${value.startsWith('-') ? 'descending' : 'ascending'}`,
+                  label: value.startsWith('-') ? texts.descendingBy(title) : texts.ascendingBy(title),
                 })),
               )}
               onChange={(sort) => sort !== null && ask({ sort })}
@@ -99,8 +100,8 @@ export function ListBar({ label, tools, asked, ask, total, orders }: BarProps): 
           )}
         </Group>
         <Group gap="sm">
-          <Text size="sm" c="dimmed" role="status" aria-label="Total">
-            {total !== undefined && `${totalInWords(total)} ${total === 1 ? 'row' : 'rows'}`}
+          <Text size="sm" c="dimmed" role="status" aria-label={texts.total}>
+            {total !== undefined && texts.rows(total, totalInWords(total))}
           </Text>
           {tools.exports !== undefined && <ExportMenu {...exporting} />}
         </Group>
@@ -145,8 +146,8 @@ function SearchBox({ looksIn, value, onSearch }: SearchProps): ReactNode {
   return (
     <TextInput
       type="search"
-      label="Search"
-      description={`Words in ${looksIn}`}
+      label={texts.search}
+      description={looksIn}
       flex="0 1 22rem"
       maxLength={MAX_WORDS}
       value={text}
@@ -157,7 +158,7 @@ function SearchBox({ looksIn, value, onSearch }: SearchProps): ReactNode {
             variant="subtle"
             color="gray"
             size="sm"
-            aria-label="Clear the search"
+            aria-label={texts.clearTheSearch}
             onClick={() => {
               setText('');
               search('');

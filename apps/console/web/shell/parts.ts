@@ -2,6 +2,7 @@ import { lazy, type ComponentType } from 'react';
 import { HomePart } from '../pages/home/home-part.tsx';
 import type { IconName } from './icons.tsx';
 import type { Mine, PartName } from './mine.ts';
+import * as texts from './texts.ts';
 
 interface Part {
   readonly path: PartName;
@@ -18,64 +19,64 @@ interface Part {
 const listed: readonly Omit<Part, 'Page'>[] = [
   {
     path: 'home',
-    title: 'Home',
+    title: texts.home,
     icon: 'overview',
     // It only chooses a start page, which is loaded.
     load: async () => ({ default: HomePart }),
   },
   {
     path: 'networks',
-    title: 'Networks and keys',
+    title: texts.networksAndKeys,
     icon: 'networks',
     load: async () => ({ default: (await import('../pages/networks/networks-part.tsx')).NetworksPart }),
   },
   {
     path: 'events',
-    title: 'Data view',
+    title: texts.dataView,
     icon: 'events',
     load: async () => ({ default: (await import('../pages/events/events-part.tsx')).EventsPart }),
   },
   {
     path: 'ledger',
-    title: 'Ledger explorer',
+    title: texts.ledgerExplorer,
     icon: 'ledger',
     load: async () => ({ default: (await import('../pages/ledger/ledger-part.tsx')).LedgerPart }),
   },
   {
     path: 'operations',
-    title: 'Operations',
+    title: texts.operations,
     icon: 'operations',
     load: async () => ({ default: (await import('../pages/operations/operations-part.tsx')).OperationsPart }),
   },
   {
     path: 'risks',
-    title: 'Risks',
+    title: texts.risks,
     icon: 'risks',
     load: async () => ({ default: (await import('../pages/risks/risks-part.tsx')).RisksPart }),
   },
   {
     path: 'cases',
-    title: 'Cases',
+    title: texts.cases,
     icon: 'cases',
     load: async () => ({ default: (await import('../pages/cases/cases-part.tsx')).CasesPart }),
   },
   {
     path: 'door',
-    title: 'Door',
+    title: texts.door,
     icon: 'door',
     open: true,
     load: async () => ({ default: (await import('../pages/door/door-part.tsx')).DoorPart }),
   },
   {
     path: 'verify',
-    title: 'Verify',
+    title: texts.verify,
     icon: 'verify',
     open: true,
     load: async () => ({ default: (await import('../pages/verify/verify-part.tsx')).VerifyPart }),
   },
   {
     path: 'log',
-    title: 'Public log',
+    title: texts.publicLog,
     icon: 'ledger',
     open: true,
     load: async () => ({ default: (await import('../pages/log/log-part.tsx')).LogPart }),

@@ -2,16 +2,17 @@ import { useEffect, useState, type ReactNode } from 'react';
 import { Alert, Button, Group, List, Stack, Text } from '@mantine/core';
 import { CodeText } from './code-text.tsx';
 import { asProblem, type ProblemError } from './problem.ts';
+import * as texts from './texts.ts';
 
 /** Advice by status; title and detail come from the service. */
 const advice: Readonly<Record<number, string>> = {
-  401: 'The service does not know you, so this is not for your role. An operator can give you access.',
-  403: 'Your role does not allow this. An operator can change your role.',
-  412: 'Somebody else changed this. Reload, compare, and save again.',
-  429: 'Too many requests. Wait for the countdown, then try again.',
-  502: 'The console got no response from the service. It may be starting or down.',
-  503: 'The service is unavailable. It usually recovers by itself; try again shortly.',
-  504: 'The service took too long. If this was a change, check whether it was made before you send it again.',
+  401: texts.advice401,
+  403: texts.advice403,
+  412: texts.advice412,
+  429: texts.advice429,
+  502: texts.advice502,
+  503: texts.advice503,
+  504: texts.advice504,
 };
 
 function useSecondsUntil(timeMs: number | undefined): number {
@@ -64,7 +65,7 @@ export function ProblemView({ error, onRetry, children }: ProblemProps): ReactNo
           <Group gap="xs">
             {onRetry !== undefined && (
               <Button size="xs" variant="default" onClick={onRetry} disabled={left > 0}>
-                {left > 0 ? `Try again in ${left} s` : 'Try again'}
+                {left > 0 ? texts.tryAgainIn(left) : texts.tryAgain}
               </Button>
             )}
             {children}
@@ -79,11 +80,11 @@ function ProblemFacts({ problem }: { problem: ProblemError }): ReactNode {
   return (
     <Group gap="md" wrap="wrap">
       <Text size="sm" component="span">
-        Code <CodeText value={problem.problem.code} label="the code" />
+        {texts.code(<CodeText value={problem.problem.code} label={texts.copyTheCode} />)}
       </Text>
       {problem.requestId !== undefined && (
         <Text size="sm" component="span">
-          Request <CodeText value={problem.requestId} label="the request id" />
+          {texts.request(<CodeText value={problem.requestId} label={texts.copyTheRequestId} />)}
         </Text>
       )}
     </Group>

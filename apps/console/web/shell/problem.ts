@@ -1,4 +1,5 @@
 import type { Problem as SentProblem } from '@sealgate/client';
+import * as texts from './texts.ts';
 
 /** An error body of any surface (RFC 9457); a response from an intermediary gets a code from its status. */
 type Problem = Omit<SentProblem, 'type'> & { readonly code: string };
@@ -31,7 +32,7 @@ export function problemFrom(response: Response, body: unknown, nowMs: number): P
     ? (members['errors'] as NonNullable<SentProblem['errors']>)
     : undefined;
   const problem: Problem = {
-    title: text(members['title']) ?? `The service answered ${response.status}`,
+    title: text(members['title']) ?? texts.theServiceAnswered(response.status),
     status: response.status,
     code: text(members['code']) ?? `HTTP_${response.status}`,
     ...(detail === undefined ? {} : { detail }),
@@ -46,12 +47,11 @@ export function problemFrom(response: Response, body: unknown, nowMs: number): P
 
 /** No response: the text says that it is unknown whether a change was made. */
 export function unreached(cause: unknown, changed: boolean): ProblemError {
-  const outcome = changed ? ' It is not known whether the change was made: check before you send it again.' : '';
   const problem: Problem = {
-    title: 'No answer',
+    title: texts.noAnswer,
     status: 0,
     code: 'NO_ANSWER',
-    detail: `The console's server did not respond in time, or the network is down.${outcome}`,
+    detail: changed ? texts.noAnswerToChange : texts.noAnswerToRead,
   };
   const error = new ProblemError(problem);
   error.cause = cause;
@@ -62,5 +62,5 @@ export function unreached(cause: unknown, changed: boolean): ProblemError {
 export function asProblem(error: unknown): ProblemError {
   if (error instanceof ProblemError) return error;
   const detail = error instanceof Error ? error.message : String(error);
-  return new ProblemError({ title: 'The page failed', status: 0, code: 'PAGE_ERROR', detail });
+  return new ProblemError({ title: texts.thePageFailed, status: 0, code: 'PAGE_ERROR', detail });
 }

@@ -6,6 +6,7 @@ import { ListEmpty } from './list-states.tsx';
 import { Page } from './page.tsx';
 import { parts } from './parts.ts';
 import { ProblemView } from './problem-view.tsx';
+import * as texts from './texts.ts';
 
 export const Pages = (): ReactNode => (
   <BrowserRouter>
@@ -59,26 +60,26 @@ class PartBoundary extends Component<{ readonly address: string; readonly childr
 
 /** The code of a part failed to load (a new version was deployed, or the network is down), or it threw. */
 const PartFailed = ({ error }: { readonly error: unknown }): ReactNode => (
-  <Page title="This page failed">
+  <Page title={texts.thisPageFailed}>
     <ProblemView error={error} onRetry={() => globalThis.location.reload()}>
-      <Text size="sm">Reloading also fetches a newer version of the console, if there is one.</Text>
+      <Text size="sm">{texts.reloadingFetchesNewVersion}</Text>
     </ProblemView>
   </Page>
 );
 
 /** Not-found page; parts use it below their own paths as well. */
 export const NoSuchPage = (): ReactNode => (
-  <Page title="No such page">
+  <Page title={texts.noSuchPage}>
     <ListEmpty
-      title="Nothing is at this address"
+      title={texts.nothingIsAtThisAddress}
       icon="search"
       action={
         <Anchor component={Link} to="/home">
-          To the start page
+          {texts.toTheStartPage}
         </Anchor>
       }
     >
-      The link may be old or incomplete.
+      {texts.nothingIsAtThisAddressHint}
     </ListEmpty>
   </Page>
 );

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, Paper, Stack, Text, Title } from '@mantine/core';
 import { useLocation } from 'react-router';
 import { useSession } from './session.ts';
+import * as texts from './texts.ts';
 
 export const signInAddress = (returnTo: string): string => `/sign-in?returnTo=${encodeURIComponent(returnTo)}`;
 
@@ -16,25 +17,21 @@ export function SignedOut({ under }: { under: boolean }): ReactNode {
   return (
     <Paper p="lg" maw={640} mx={under ? 0 : 'auto'} mt={under ? 0 : 48} role="alert" w="100%">
       <Stack gap="sm">
-        <Title order={under ? 2 : 1}>{under ? 'You are signed out' : 'Sign in to Sealgate'}</Title>
-        <Text size="sm">
-          {under
-            ? 'The session has ended. Your input is still here: sign in in a second tab, then come back.'
-            : 'The console shows and does what your role allows. You sign in at your organisation’s identity provider.'}
-        </Text>
+        <Title order={under ? 2 : 1}>{under ? texts.youAreSignedOut : texts.signInToSealgate}</Title>
+        <Text size="sm">{under ? texts.sessionHasEnded : texts.signInHint}</Text>
         <Group gap="sm">
           {under ? (
             <>
               <Button component="a" href={signInAddress('/home')} target="_blank" rel="noopener">
-                Sign in in a second tab
+                {texts.signInInASecondTab}
               </Button>
               <Button variant="default" onClick={() => void session.refetch()} loading={session.isFetching}>
-                I have signed in
+                {texts.iHaveSignedIn}
               </Button>
             </>
           ) : (
             <Button component="a" href={address}>
-              Sign in
+              {texts.signIn}
             </Button>
           )}
         </Group>

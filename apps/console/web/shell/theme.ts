@@ -1,4 +1,5 @@
 import { createTheme, type CSSVariablesResolver, type MantineColorsTuple } from '@mantine/core';
+import * as texts from './texts.ts';
 
 const seal: MantineColorsTuple = [
   '#eaf7f5',
@@ -40,7 +41,7 @@ export const theme = createTheme({
     Tooltip: { defaultProps: { withArrow: true, openDelay: 200 } },
     Badge: { defaultProps: { variant: 'light', radius: 'sm' } },
     Anchor: { defaultProps: { underline: 'hover' } },
-    Notification: { defaultProps: { closeButtonProps: { 'aria-label': 'Close' } } },
+    Notification: { defaultProps: { closeButtonProps: { 'aria-label': texts.close } } },
   },
 });
 

@@ -6,6 +6,7 @@ import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import type { NewAttachment } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { useEnvironment } from './environment.tsx';
 
 interface AttachProps {
@@ -31,15 +32,15 @@ export function AttachDialog({ caseId, onDone, onClose }: AttachProps): ReactNod
     initialValues: NOTHING,
     validate: {
       ref: filled,
-      sha256: (digits) => (/^[0-9a-f]{64}$/.test(digits) ? null : 'These are not 64 hexadecimal digits.'),
+      sha256: (digits) => (/^[0-9a-f]{64}$/.test(digits) ? null : texts.hashFault),
       media_type: filled,
-      size_bytes: (size) => (typeof size === 'number' ? null : 'Fill this in.'),
+      size_bytes: (size) => (typeof size === 'number' ? null : texts.fillThisIn),
     },
   });
   return (
     <FormDialog
-      title="Attach a reference"
-      action="Attach"
+      title={texts.attachAReference}
+      action={texts.attach}
       form={form}
       part="/attachments/0"
       doing={attach}
@@ -51,7 +52,7 @@ export function AttachDialog({ caseId, onDone, onClose }: AttachProps): ReactNod
       }
       onClose={onClose}
     >
-      <Text size="sm">The bytes stay where they are: the case keeps a reference and their hash.</Text>
+      <Text size="sm">{texts.theBytesStayWhereTheyAre}</Text>
       <FingerprintOfFile
         onFound={(sha256, { size, type }) =>
           form.setValues({ sha256, size_bytes: size, ...(type !== '' && { media_type: type }) })
@@ -65,30 +66,36 @@ export function AttachDialog({ caseId, onDone, onClose }: AttachProps): ReactNod
 const AttachFields = ({ form }: { readonly form: UseFormReturnType<Draft> }): ReactNode => (
   <>
     <Select
-      label="Kind"
+      label={texts.kind}
       allowDeselect={false}
       data={[
-        { value: 'vault_ref', label: 'Reference into a vault' },
-        { value: 'upload_handle', label: 'Handle of an upload' },
+        { value: 'vault_ref', label: texts.referenceIntoAVault },
+        { value: 'upload_handle', label: texts.handleOfAnUpload },
       ]}
       {...form.getInputProps('kind')}
     />
-    <TextInput label="Reference" required maxLength={512} {...form.getInputProps('ref')} />
+    <TextInput label={texts.reference} required maxLength={512} {...form.getInputProps('ref')} />
     <TextInput
-      label="SHA-256"
+      label={texts.sha256}
       required
       maxLength={64}
       {...form.getInputProps('sha256')}
       onChange={(event) => form.setFieldValue('sha256', event.currentTarget.value.trim().toLowerCase())}
     />
     <TextInput
-      label="Media type"
+      label={texts.mediaType}
       required
       maxLength={255}
-      placeholder="application/pdf"
+      placeholder={texts.mediaTypeExample}
       {...form.getInputProps('media_type')}
     />
-    <NumberInput label="Size in bytes" required min={0} allowDecimal={false} {...form.getInputProps('size_bytes')} />
-    <TextInput label="Label" maxLength={200} {...form.getInputProps('label')} />
+    <NumberInput
+      label={texts.sizeInBytes}
+      required
+      min={0}
+      allowDecimal={false}
+      {...form.getInputProps('size_bytes')}
+    />
+    <TextInput label={texts.label} maxLength={200} {...form.getInputProps('label')} />
   </>
 );

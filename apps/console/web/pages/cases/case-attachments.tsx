@@ -9,6 +9,7 @@ import { quoted } from '../../shell/quoted.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { FingerprintOfFile } from '../fingerprint-of-file.tsx';
 import type { CaseDetail } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { addressOf } from './reference-link.ts';
 
 type Attachment = CaseDetail['attachments'][number];
@@ -17,25 +18,25 @@ const nameOf = ({ label, ref }: Attachment): string => label ?? ref;
 
 /** The references of a case. The gate has no bytes: a reference leads to the file where it is an address. */
 export const CaseAttachments = ({ attachments }: { readonly attachments: readonly Attachment[] }): ReactNode => (
-  <Section title={`Attachments (${attachments.length})`}>
+  <Section title={texts.attachmentsCounted(attachments.length)}>
     <PlainTable
-      label="Attachments"
+      label={texts.attachments}
       rows={attachments}
       rowKey={({ attachment_id }) => attachment_id}
       columns={[
-        { title: 'Reference', cell: (attachment) => <Reference attachment={attachment} /> },
-        { title: 'Kind', width: '9rem', cell: ({ kind }) => (kind === 'vault_ref' ? 'Vault' : 'Upload') },
-        { title: 'Media type', width: '11rem', cell: ({ media_type }) => media_type },
-        { title: 'Bytes', width: '8rem', cell: ({ size_bytes }) => formatNumber(size_bytes) },
+        { title: texts.reference, cell: (attachment) => <Reference attachment={attachment} /> },
+        { title: texts.kind, width: '9rem', cell: ({ kind }) => (kind === 'vault_ref' ? texts.vault : texts.upload) },
+        { title: texts.mediaType, width: '11rem', cell: ({ media_type }) => media_type },
+        { title: texts.bytes, width: '8rem', cell: ({ size_bytes }) => formatNumber(size_bytes) },
         {
-          title: 'SHA-256',
+          title: texts.sha256,
           width: '13rem',
-          cell: ({ sha256 }) => <CodeText value={sha256} label="the hash" short={12} />,
+          cell: ({ sha256 }) => <CodeText value={sha256} label={texts.copyTheHash} short={12} />,
         },
       ]}
       empty={
-        <ListEmpty title="Nothing attached" icon="file">
-          References with hashes are attached; the bytes stay where they are.
+        <ListEmpty title={texts.nothingAttached} icon="file">
+          {texts.nothingAttachedHint}
         </ListEmpty>
       }
     />
@@ -53,7 +54,7 @@ function Reference({ attachment }: { readonly attachment: Attachment }): ReactNo
         name
       ) : (
         <Anchor href={address} target="_blank" rel="noopener noreferrer" size="sm">
-          {name} <span className="visually-hidden">(opens in another window)</span>
+          {name} <span className="visually-hidden">{texts.opensInAnotherWindow}</span>
         </Anchor>
       )}
       <Group gap={4} wrap="nowrap">
@@ -62,7 +63,7 @@ function Reference({ attachment }: { readonly attachment: Attachment }): ReactNo
             {ref}
           </Text>
         )}
-        <CopyButton value={ref} label={`Copy the reference of ${nameOf(attachment)}`} />
+        <CopyButton value={ref} label={texts.copyTheReferenceOf(nameOf(attachment))} />
       </Group>
     </div>
   );
@@ -73,19 +74,16 @@ function CompareFile({ attachments }: { readonly attachments: readonly Attachmen
   const [found, setFound] = useState<{ readonly file: string; readonly sha256: string }>();
   const same = attachments.filter(({ sha256 }) => sha256 === found?.sha256);
   return (
-    <Paper component="section" aria-label="Compare a file">
+    <Paper component="section" aria-label={texts.compareAFile}>
       <Stack gap="sm">
-        <Text size="sm">
-          The files stay in their vault; the case has their references and hashes. Open one there, then choose it here
-          to see whether it is what was attached.
-        </Text>
+        <Text size="sm">{texts.theFilesStayInTheirVault}</Text>
         <FingerprintOfFile onFound={(sha256, { name }) => setFound({ file: name, sha256 })} />
         <div aria-live="polite">
           {found !== undefined && (
             <StateBadge tone={same.length > 0 ? 'good' : 'bad'}>
               {same.length > 0
-                ? `${quoted(found.file)} is ${same.map((one) => quoted(nameOf(one))).join(' and ')}`
-                : `${quoted(found.file)} is none of these attachments`}
+                ? texts.fileIs(quoted(found.file), same.map((one) => quoted(nameOf(one))).reduce(texts.and))
+                : texts.isNoneOfTheseAttachments(quoted(found.file))}
             </StateBadge>
           )}
         </div>

@@ -5,6 +5,7 @@ import { server } from '../../shell/api.ts';
 import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import type { CaseDetail } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 
@@ -45,22 +46,17 @@ export function CaseOutcome({ found, focus }: OutcomeProps): ReactNode {
       ref={focus.panel}
       tabIndex={-1}
       component="section"
-      aria-label="Outcome"
+      aria-label={texts.outcome}
       bg={`var(--console-${status === 'sealed' ? 'good' : 'wait'}-soft)`}
     >
       <Text fw={700} mb={4}>
-        Decided: {wordOf(decision)}
+        {texts.decidedAs(wordOf(decision))}
       </Text>
       <Group justify="space-between" gap="sm">
         <Text size="sm" component="div" flex="1 1 18rem">
           {status === 'decided' && NEXT[decision === 'approve' ? 'approve' : 'decline']}
-          {status === 'sealing' &&
-            'The ledger is being asked to keep it. This goes on by itself, or is asked again here.'}
-          {sealedAt !== null && (
-            <>
-              Under {version}, sealed <Time value={sealedAt} />: it is in the ledger, and the gate acts by it.
-            </>
-          )}
+          {status === 'sealing' && texts.sealingHint}
+          {sealedAt !== null && texts.sealedUnder(version, <Time value={sealedAt} />)}
         </Text>
         {status === 'sealed' ? <ToQueue /> : may('cases:review') && <Seal found={found} onSealed={focus.onOutcome} />}
       </Group>
@@ -69,15 +65,15 @@ export function CaseOutcome({ found, focus }: OutcomeProps): ReactNode {
 }
 
 const NEXT = {
-  approve: 'It is not sealed yet. The gate lets nobody in by it until it is in the ledger.',
-  decline: 'The gate denies by it already. It is not sealed yet: the ledger does not have it.',
+  approve: texts.approvedNotSealed,
+  decline: texts.declinedNotSealed,
 } as const;
 
 function ToQueue(): ReactNode {
   const { to } = useEnvironment();
   return (
     <Anchor component={Link} to={to('queue')} size="sm">
-      To the next case in the queue
+      {texts.toTheNextCaseInTheQueue}
     </Anchor>
   );
 }
@@ -87,11 +83,11 @@ function Seal({ found, onSealed }: { readonly found: CaseDetail; readonly onSeal
   const [isAsked, setAsked] = useState(false);
   return (
     <>
-      <Button onClick={() => setAsked(true)}>Seal</Button>
+      <Button onClick={() => setAsked(true)}>{texts.seal}</Button>
       {isAsked && (
         <ConfirmDialog
-          title="Seal this decision?"
-          action="Seal"
+          title={texts.sealThisDecision}
+          action={texts.seal}
           run={() =>
             server.POST('/admin/case-gate/admin/v1/cases/{case_id}/seal', {
               params: { path: { case_id: found.case_id }, query: { environment } },
@@ -105,10 +101,7 @@ function Seal({ found, onSealed }: { readonly found: CaseDetail; readonly onSeal
             reload();
           }}
         >
-          <Text size="sm">
-            The decision under {found.policy_version} is written to the ledger, once. An approval counts at the gate
-            from then on.
-          </Text>
+          <Text size="sm">{texts.sealThisDecisionHint(found.policy_version)}</Text>
         </ConfirmDialog>
       )}
     </>

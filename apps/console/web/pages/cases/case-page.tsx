@@ -19,6 +19,7 @@ import { CaseTimeline } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
 import { provableCase } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
+import * as texts from './case-texts.ts';
 import { DecidePanel } from './decide-panel.tsx';
 import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
@@ -32,19 +33,19 @@ export function CasePage(): ReactNode {
     params: { path: { case_id: id }, query: { environment } },
   });
   const focus = useFocusOnOutcome(found.data);
-  const above = [{ title: 'Queue', to: to('queue') }];
+  const above = [{ title: texts.queue, to: to('queue') }];
   if (found.data === undefined)
     return (
-      <Page title="Case" above={above}>
+      <Page title={texts.theCase} above={above}>
         {found.isError ? <ProblemView error={found.error} onRetry={() => void found.refetch()} /> : <ListLoading />}
       </Page>
     );
   const { case_id, external_ref } = found.data;
   return (
     <Page
-      title={external_ref ?? 'Case'}
+      title={external_ref ?? texts.theCase}
       above={above}
-      intro={<CodeText value={case_id} label="the case id" />}
+      intro={<CodeText value={case_id} label={texts.copyTheCaseId} />}
       actions={
         <>
           {found.data.sealed_at !== null && (
@@ -89,11 +90,11 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
       {UNDECIDED.includes(found.status) && (
         <>
           <Button variant="default" onClick={() => setOpen('attach')}>
-            Attach
+            {texts.attach}
           </Button>
           {isOperator && (
             <Button variant="default" onClick={() => setOpen('withdraw')}>
-              Withdraw
+              {texts.withdraw}
             </Button>
           )}
         </>
@@ -102,8 +103,8 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
       {open === 'withdraw' && (
         <ConfirmDialog
           {...dialog}
-          title="Withdraw this case?"
-          action="Withdraw"
+          title={texts.withdrawThisCase}
+          action={texts.withdraw}
           tone="danger"
           run={() =>
             server.POST('/admin/case-gate/admin/v1/cases/{case_id}/withdraw', {
@@ -112,7 +113,7 @@ function Actions({ found }: { readonly found: CaseDetail }): ReactNode {
             })
           }
         >
-          <Text size="sm">It ends without a decision and cannot be taken up again.</Text>
+          <Text size="sm">{texts.withdrawThisCaseHint}</Text>
         </ConfirmDialog>
       )}
     </>
@@ -124,29 +125,31 @@ function Facts({ found }: { readonly found: CaseDetail }): ReactNode {
   return (
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-        <Fact label="Status">
+        <Fact label={texts.status}>
           <State value={found.status} />
         </Fact>
-        <Fact label="Subject">
+        <Fact label={texts.subject}>
           <Subject subjectRef={found.subject_ref} />
         </Fact>
-        <Fact label="Outcome">{found.decision === null ? 'None yet' : <State value={found.decision} />}</Fact>
-        <Fact label="Policy version">{found.policy_version ?? found.requested_policy_version ?? 'None yet'}</Fact>
-        <Fact label="Venues">{found.venue_ids.join(', ') || 'None given'}</Fact>
-        <Fact label="Opened">
+        <Fact label={texts.outcome}>{found.decision === null ? texts.noneYet : <State value={found.decision} />}</Fact>
+        <Fact label={texts.policyVersion}>
+          {found.policy_version ?? found.requested_policy_version ?? texts.noneYet}
+        </Fact>
+        <Fact label={texts.venues}>{found.venue_ids.join(', ') || texts.noneGiven}</Fact>
+        <Fact label={texts.opened}>
           <Time value={found.created_at} />
         </Fact>
-        <Fact label={found.decided_at === null ? 'Expires' : 'Decided'}>
+        <Fact label={found.decided_at === null ? texts.expires : texts.decided}>
           <Time value={found.decided_at ?? found.expires_at} />
         </Fact>
-        <Fact label="Sealed">{found.sealed_at === null ? 'Not yet' : <Time value={found.sealed_at} />}</Fact>
+        <Fact label={texts.sealed}>{found.sealed_at === null ? texts.notYet : <Time value={found.sealed_at} />}</Fact>
         {found.ledger_record_id !== null && (
-          <Fact label="Ledger record">
-            <CodeText value={found.ledger_record_id} label="the ledger record" short={26} />
+          <Fact label={texts.ledgerRecord}>
+            <CodeText value={found.ledger_record_id} label={texts.copyTheLedgerRecord} short={26} />
           </Fact>
         )}
         {metadata.length > 0 && (
-          <Fact label="Metadata">{metadata.map(([name, value]) => `${name}: ${value}`).join(', ')}</Fact>
+          <Fact label={texts.metadata}>{metadata.map(([name, value]) => `${name}: ${value}`).join(', ')}</Fact>
         )}
       </SimpleGrid>
     </Paper>
@@ -157,24 +160,28 @@ function Decisions({ found }: { readonly found: CaseDetail }): ReactNode {
   if (found.decisions.length === 0) return null;
   const sealOf = (version: string) => found.seals.find(({ policy_version }) => policy_version === version);
   return (
-    <Section title="Decisions">
+    <Section title={texts.decisions}>
       <PlainTable
-        label="Decisions"
+        label={texts.decisions}
         rows={found.decisions}
         rowKey={({ decision_id }) => decision_id}
         columns={[
-          { title: 'Outcome', width: '8rem', cell: ({ decision }) => <State value={decision} /> },
-          { title: 'Policy version', width: '9rem', cell: ({ policy_version }) => policy_version },
-          { title: 'Reasons', width: '15rem', cell: ({ reason_codes }) => <ReasonCodes codes={reason_codes} /> },
-          { title: 'Decided', width: '11rem', cell: ({ decided_at }) => <Time value={decided_at} /> },
-          { title: 'By', width: '12rem', cell: ({ decided_by }) => <Actor actor={decided_by} names={found.names} /> },
+          { title: texts.outcome, width: '8rem', cell: ({ decision }) => <State value={decision} /> },
+          { title: texts.policyVersion, width: '9rem', cell: ({ policy_version }) => policy_version },
+          { title: texts.reasons, width: '15rem', cell: ({ reason_codes }) => <ReasonCodes codes={reason_codes} /> },
+          { title: texts.decided, width: '11rem', cell: ({ decided_at }) => <Time value={decided_at} /> },
           {
-            title: 'Valid until',
-            width: '9rem',
-            cell: ({ valid_until }) => (valid_until === null ? 'No end' : <Time value={valid_until} form="day" />),
+            title: texts.by,
+            width: '12rem',
+            cell: ({ decided_by }) => <Actor actor={decided_by} names={found.names} />,
           },
           {
-            title: 'Seal',
+            title: texts.validUntil,
+            width: '9rem',
+            cell: ({ valid_until }) => (valid_until === null ? texts.noEnd : <Time value={valid_until} form="day" />),
+          },
+          {
+            title: texts.seal,
             cell: ({ policy_version }) => <SealOf seal={sealOf(policy_version)} caseId={found.case_id} />,
           },
         ]}
@@ -191,18 +198,18 @@ interface SealOfProps {
 
 function SealOf({ seal, caseId }: SealOfProps): ReactNode {
   const { name: environment } = useEnvironment();
-  if (seal === undefined) return 'Not sealed';
+  if (seal === undefined) return texts.notSealed;
   return (
     <Group gap={6}>
       <State value={seal.sealed_at === null ? 'sealing' : 'sealed'} />
-      <CodeText value={seal.seal_hash} label="the hash of the seal" short={10} />
+      <CodeText value={seal.seal_hash} label={texts.copyTheHashOfTheSeal} short={10} />
       {seal.sealed_at !== null && (
         <ProveButton
           of={provableCase(
             { caseId, packPath: packPathOf(caseId, environment), sealHash: seal.seal_hash },
-            `${caseId}, decided under ${seal.policy_version}`,
+            texts.decidedUnder(caseId, seal.policy_version),
           )}
-          what={`the decision under ${seal.policy_version}`}
+          what={texts.theDecisionUnder(seal.policy_version)}
         />
       )}
     </Group>

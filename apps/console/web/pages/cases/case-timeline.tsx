@@ -8,6 +8,7 @@ import { Time } from '../../shell/time.tsx';
 import { Actor } from '../actor.tsx';
 import { withNames } from '../actor-in-words.ts';
 import type { TimelineEntry } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { useEnvironment } from './environment.tsx';
 
 /** The events of a case, oldest first; each has the hash of the previous one. */
@@ -21,7 +22,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
   );
   const entries = found.data?.pages.flatMap((page) => withNames(page).items) ?? [];
   return (
-    <Section title="Timeline">
+    <Section title={texts.timeline}>
       <Paper>
         {found.isPending && <ListLoading rows={4} />}
         {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
@@ -36,7 +37,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
               }
             >
               <Text size="sm" c="dimmed" component="div" className="wrap">
-                <Time value={entry.at} /> by <Actor actor={entry.actor} names={entry.names} />
+                {texts.entryBy(<Time value={entry.at} />, <Actor actor={entry.actor} names={entry.names} />)}
               </Text>
               <Details entry={entry} />
             </Timeline.Item>
@@ -49,7 +50,7 @@ export function CaseTimeline({ caseId }: { readonly caseId: string }): ReactNode
             loading={found.isFetchingNextPage}
             onClick={() => void found.fetchNextPage()}
           >
-            More
+            {texts.more}
           </Button>
         )}
       </Paper>
@@ -68,7 +69,7 @@ function Details({ entry }: { readonly entry: TimelineEntry }): ReactNode {
     <details style={{ marginTop: 6 }} onToggle={(event) => setOpen(event.currentTarget.open)}>
       <summary>
         <Text size="xs" component="span">
-          Data and hash
+          {texts.dataAndHash}
         </Text>
       </summary>
       {isOpen && (
@@ -76,7 +77,7 @@ function Details({ entry }: { readonly entry: TimelineEntry }): ReactNode {
           <Text size="xs" component="pre" className="wrap" style={{ whiteSpace: 'pre-wrap', margin: 0 }}>
             {JSON.stringify(entry.data, null, 2)}
           </Text>
-          <CodeText value={entry.hash} label="the hash of the entry" short={24} />
+          <CodeText value={entry.hash} label={texts.copyTheHashOfTheEntry} short={24} />
         </>
       )}
     </details>

@@ -1,33 +1,34 @@
 import type { ReactNode } from 'react';
 import { StateBadge, type Tone } from '../../shell/state-badge.tsx';
 import type { Says } from './case-api.ts';
+import * as texts from './case-texts.ts';
 
 const WORDS: Readonly<Record<string, readonly [word: string, tone: Tone]>> = {
-  received: ['Received', 'wait'],
-  in_review: ['In review', 'wait'],
-  decided: ['Decided', 'plain'],
-  sealing: ['Sealing', 'wait'],
-  sealed: ['Sealed', 'good'],
-  withdrawn: ['Withdrawn', 'plain'],
-  expired: ['Expired', 'bad'],
-  approve: ['Approve', 'good'],
-  decline: ['Decline', 'bad'],
-  refer: ['Refer', 'wait'],
-  eligible: ['Eligible', 'good'],
-  ineligible: ['Ineligible', 'bad'],
-  pending: ['Pending', 'wait'],
-  unconfirmed: ['Unconfirmed', 'wait'],
-  suspended: ['Suspended', 'bad'],
-  revoked: ['Revoked', 'bad'],
-  allow: ['Allow', 'good'],
-  deny: ['Deny', 'bad'],
-  draft: ['Draft', 'wait'],
-  active: ['Active', 'good'],
-  retired: ['Retired', 'plain'],
-  closed: ['Closed', 'plain'],
-  open: ['Open', 'good'],
-  live: ['Live', 'good'],
-  ending: ['Ending', 'wait'],
+  received: [texts.received, 'wait'],
+  in_review: [texts.inReview, 'wait'],
+  decided: [texts.decided, 'plain'],
+  sealing: [texts.sealing, 'wait'],
+  sealed: [texts.sealed, 'good'],
+  withdrawn: [texts.withdrawn, 'plain'],
+  expired: [texts.expired, 'bad'],
+  approve: [texts.approve, 'good'],
+  decline: [texts.decline, 'bad'],
+  refer: [texts.refer, 'wait'],
+  eligible: [texts.eligible, 'good'],
+  ineligible: [texts.ineligible, 'bad'],
+  pending: [texts.pending, 'wait'],
+  unconfirmed: [texts.unconfirmed, 'wait'],
+  suspended: [texts.suspended, 'bad'],
+  revoked: [texts.revoked, 'bad'],
+  allow: [texts.allow, 'good'],
+  deny: [texts.deny, 'bad'],
+  draft: [texts.draft, 'wait'],
+  active: [texts.active, 'good'],
+  retired: [texts.retired, 'plain'],
+  closed: [texts.closed, 'plain'],
+  open: [texts.open, 'good'],
+  live: [texts.live, 'good'],
+  ending: [texts.ending, 'wait'],
 };
 
 export const wordOf = (value: string): string => WORDS[value]?.[0] ?? value.replaceAll('_', ' ');
@@ -38,9 +39,9 @@ export const State = ({ value }: { readonly value: string }): ReactNode => (
 );
 
 const SAYS: Readonly<Record<Says, readonly [word: string, tone: Tone]>> = {
-  holds: ['Holds', 'good'],
-  does_not_hold: ['Does not hold', 'plain'],
-  cannot_tell: ['Cannot tell', 'wait'],
+  holds: [texts.holds, 'good'],
+  does_not_hold: [texts.doesNotHold, 'plain'],
+  cannot_tell: [texts.cannotTell, 'wait'],
 };
 
 /** The result of a rule for a case. */

@@ -14,6 +14,7 @@ import { PolicyPage } from './policy-page.tsx';
 import { QueuePage } from './queue-page.tsx';
 import { SubjectPage } from './subject-page.tsx';
 import { SubjectsPage } from './subjects-page.tsx';
+import * as texts from './texts.ts';
 import { VenuesPage } from './venues-page.tsx';
 
 const PackPage = lazy(async () => ({ default: (await import('./pack-page.tsx')).PackPage }));
@@ -59,7 +60,7 @@ function Frame(): ReactNode {
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">
-        <PartTabs label="Pages of Cases" tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
+        <PartTabs label={texts.pagesOfCases} tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
         <EnvironmentSwitch />
       </Group>
       <Outlet />

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Group, NativeSelect, NumberInput, TagsInput, Text, TextInput } from '@mantine/core';
 import { conditionInWords } from './condition-in-words.ts';
+import * as texts from './policy-texts.ts';
 import {
   ATTACHMENT_KINDS,
   conditionOn,
@@ -16,8 +17,8 @@ type FactCondition = Exclude<Condition, { readonly other: unknown }>;
 
 const FACT_DATA = FACTS.map(({ fact, label }) => ({ value: fact, label }));
 const KIND_DATA = [
-  { value: ATTACHMENT_KINDS[0], label: 'Vault' },
-  { value: ATTACHMENT_KINDS[1], label: 'Upload' },
+  { value: ATTACHMENT_KINDS[0], label: texts.vault },
+  { value: ATTACHMENT_KINDS[1], label: texts.upload },
 ];
 
 interface ConditionProps<Of> {
@@ -30,14 +31,14 @@ export function ConditionFields({ condition, onChange }: ConditionProps<Conditio
   if ('other' in condition)
     return (
       <Text size="sm" className="wrap" flex={1}>
-        {conditionInWords(condition.other)} <span style={{ opacity: 0.85 }}>(change it in the JSON)</span>
+        {conditionInWords(condition.other)} <span style={{ opacity: 0.85 }}>{texts.changeItInTheJson}</span>
       </Text>
     );
   const { fact, name, test } = condition;
   return (
     <Group gap="xs" flex={1}>
       <NativeSelect
-        aria-label="Fact"
+        aria-label={texts.fact}
         flex="1 1 9rem"
         data={FACT_DATA}
         value={fact}
@@ -45,15 +46,15 @@ export function ConditionFields({ condition, onChange }: ConditionProps<Conditio
       />
       {fact === 'metadata' && (
         <TextInput
-          aria-label="Name in metadata"
-          placeholder="country"
+          aria-label={texts.nameInMetadata}
+          placeholder={texts.nameInMetadataExample}
           flex="1 1 7rem"
           value={name}
           onChange={(event) => onChange({ ...condition, name: event.currentTarget.value })}
         />
       )}
       <NativeSelect
-        aria-label="Test"
+        aria-label={texts.test}
         flex="1 1 8.5rem"
         data={TESTS[kindOf(fact)]
           .filter((one) => one.test !== 'missing' || fact === 'metadata' || test === 'missing')
@@ -82,7 +83,7 @@ function ValueField({ condition, onChange }: ConditionProps<FactCondition>): Rea
   if (typeof value === 'object')
     return (
       <TagsInput
-        aria-label="Values"
+        aria-label={texts.values}
         flex="1 1 10rem"
         splitChars={[',']}
         value={[...value]}
@@ -90,18 +91,25 @@ function ValueField({ condition, onChange }: ConditionProps<FactCondition>): Rea
       />
     );
   if (typeof value === 'number')
-    return <NumberInput aria-label="Number" flex="1 1 4.5rem" value={value} onChange={(next) => set(Number(next))} />;
+    return (
+      <NumberInput aria-label={texts.number} flex="1 1 4.5rem" value={value} onChange={(next) => set(Number(next))} />
+    );
   if (fact === 'attachment_kinds' && (value === '' || ATTACHMENT_KINDS.some((kind) => kind === value)))
     return (
       <NativeSelect
-        aria-label="Kind"
+        aria-label={texts.kind}
         flex="1 1 7rem"
-        data={value === '' ? [{ value: '', label: 'Choose' }, ...KIND_DATA] : KIND_DATA}
+        data={value === '' ? [{ value: '', label: texts.choose }, ...KIND_DATA] : KIND_DATA}
         value={value}
         onChange={(event) => set(event.currentTarget.value)}
       />
     );
   return (
-    <TextInput aria-label="Value" flex="1 1 8rem" value={value} onChange={(event) => set(event.currentTarget.value)} />
+    <TextInput
+      aria-label={texts.value}
+      flex="1 1 8rem"
+      value={value}
+      onChange={(event) => set(event.currentTarget.value)}
+    />
   );
 }

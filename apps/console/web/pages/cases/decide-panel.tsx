@@ -9,6 +9,7 @@ import { Section } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { useFormFaults } from '../form-faults.ts';
 import type { CaseDetail, Outcome, Policy, Ruling, Says } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { RuleSays, State, wordOf } from './case-words.tsx';
 import { conditionInWords } from './condition-in-words.ts';
 import { useEnvironment, usePolicies } from './environment.tsx';
@@ -36,22 +37,20 @@ export function DecidePanel({ found, onDecided }: PanelProps): ReactNode {
   const first = offered.find(({ status }) => status === 'active');
   const policy = offered.find(({ policy_version }) => policy_version === chosen) ?? first;
   return (
-    <Section title={isDecided ? 'Decide again' : 'Decide'}>
+    <Section title={isDecided ? texts.decideAgain : texts.decide}>
       <Paper>
         <Stack gap="md">
-          {isDecided && (
-            <Text size="sm">What was decided under a version stays. A new decision takes another version.</Text>
-          )}
+          {isDecided && <Text size="sm">{texts.decideAgainHint}</Text>}
           {policies.isError && <ProblemView error={policies.error} onRetry={() => void policies.refetch()} />}
           <Select
-            label="Policy version"
+            label={texts.policyVersion}
             w={280}
             value={policy?.policy_version ?? null}
             onChange={setVersion}
-            placeholder="Choose a version"
+            placeholder={texts.chooseAVersion}
             data={offered.map(({ policy_version, status }) => ({
               value: policy_version,
-              label: status === 'draft' ? `${policy_version} (draft)` : policy_version,
+              label: status === 'draft' ? texts.draftVersion(policy_version) : policy_version,
             }))}
           />
           {policy !== undefined && (
@@ -86,8 +85,8 @@ function Version({ caseId, policy, onDecided }: VersionProps): ReactNode {
   return (
     <>
       {policy.rules !== null && <ExplanationView caseId={caseId} policy={policy} />}
-      {policy.rules === null && <Text size="sm">This version has no rules: choose the outcome.</Text>}
-      {policy.status === 'draft' && <Text size="sm">A draft decides nothing: it only shows its result.</Text>}
+      {policy.rules === null && <Text size="sm">{texts.thisVersionHasNoRules}</Text>}
+      {policy.status === 'draft' && <Text size="sm">{texts.aDraftDecidesNothing}</Text>}
       {policy.status === 'active' && may('cases:review') && isKnown && (
         <DecideForm
           caseId={caseId}
@@ -113,16 +112,17 @@ function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly
       when: conditionInWords(written[ruling.index]?.when ?? null),
       ruling,
     })),
-    { name: '–', when: 'Otherwise', ruling: otherwise },
+    { name: '–', when: texts.otherwise, ruling: otherwise },
   ];
   return (
     <Stack gap="xs">
       <Text size="sm" component="div">
-        The rules say: <State value={decision} /> {reason_codes.join(', ')}
-        {isUncertain && ' — a fact is missing, so an approval becomes a referral.'}
+        {isUncertain
+          ? texts.rulesSayUncertain(<State value={decision} />, reason_codes.join(', '))
+          : texts.rulesSay(<State value={decision} />, reason_codes.join(', '))}
       </Text>
       <PlainTable
-        label="Result of each rule"
+        label={texts.resultOfEachRule}
         rows={rows}
         rowKey={({ name }) => name}
         isMarked={({ ruling }) => ruling.decides}
@@ -132,7 +132,7 @@ function ExplanationView({ caseId, policy }: { readonly caseId: string; readonly
       <details>
         <summary>
           <Text size="sm" component="span">
-            Facts of the case
+            {texts.factsOfTheCase}
           </Text>
         </summary>
         <Code block>{JSON.stringify(facts, null, 2)}</Code>
@@ -152,23 +152,27 @@ interface RuleRow {
 }
 
 const RULE_COLUMNS: readonly Column<RuleRow>[] = [
-  { title: 'Rule', width: '4rem', cell: ({ name }) => name },
+  { title: texts.rule, width: '4rem', cell: ({ name }) => name },
   {
-    title: 'Condition',
+    title: texts.condition,
     cell: ({ when, ruling: { missing = [] } }) => (
       <div>
         {when}
-        {missing.length > 0 && <Text size="xs" c="dimmed">{`missing: ${missing.join(', ')}`}</Text>}
+        {missing.length > 0 && (
+          <Text size="xs" c="dimmed">
+            {texts.missing(missing.join(', '))}
+          </Text>
+        )}
       </div>
     ),
   },
   {
-    title: 'Says',
+    title: texts.says,
     width: '10rem',
     cell: ({ ruling: { says } }) => says !== undefined && <RuleSays says={says} />,
   },
   {
-    title: 'Would decide',
+    title: texts.wouldDecide,
     width: '17rem',
     cell: ({ ruling: { decision, reason_codes, decides } }) => (
       <Group gap={6}>
@@ -176,7 +180,7 @@ const RULE_COLUMNS: readonly Column<RuleRow>[] = [
         <Text size="xs" component="span">
           {reason_codes.join(', ')}
         </Text>
-        {decides && <strong>decides</strong>}
+        {decides && <strong>{texts.decides}</strong>}
       </Group>
     ),
   },
@@ -190,8 +194,8 @@ type Decided = Pick<CaseDetail['decisions'][number], 'decision'>;
 function tell({ decision }: Decided): void {
   notifications.show(
     decision === 'refer'
-      ? { color: 'yellow', title: 'Referred', message: 'The case stays in review: name an outcome to decide it.' }
-      : { color: 'green', title: `Decided: ${wordOf(decision)}`, message: 'The gate follows once the case is sealed.' },
+      ? { color: 'yellow', title: texts.referred, message: texts.referredMessage }
+      : { color: 'green', title: texts.decidedAs(wordOf(decision)), message: texts.decidedMessage },
   );
 }
 
@@ -205,8 +209,8 @@ interface Draft {
 
 function faultOfCodes(codes: readonly string[], { how }: Draft, policy: Policy): string | null {
   const bad = codes.find((code) => !CODE_FORM.test(code));
-  if (bad !== undefined) return `${bad} is no reason code.`;
-  return how === 'name' && policy.rules !== null && codes.length === 0 ? 'Say why the rules are not followed.' : null;
+  if (bad !== undefined) return texts.isNoReasonCode(bad);
+  return how === 'name' && policy.rules !== null && codes.length === 0 ? texts.sayWhyTheRulesAreNotFollowed : null;
 }
 
 function useDecideForm(policy: Policy, isReferred: boolean) {
@@ -215,15 +219,15 @@ function useDecideForm(policy: Policy, isReferred: boolean) {
     initialValues: { how, decision: null, reason_codes: [], valid_until: '' },
     validateInputOnChange: ['reason_codes'],
     validate: {
-      decision: (decision, { how }) => (how === 'name' && decision === null ? 'Choose one.' : null),
+      decision: (decision, { how }) => (how === 'name' && decision === null ? texts.chooseOneFault : null),
       reason_codes: (codes, draft) => faultOfCodes(codes, draft, policy),
     },
   });
 }
 
 const WAYS = [
-  { value: 'rules', label: 'By the rules' },
-  { value: 'name', label: 'Name an outcome' },
+  { value: 'rules', label: texts.byTheRules },
+  { value: 'name', label: texts.nameAnOutcome },
 ];
 
 interface FormProps extends VersionProps {
@@ -258,45 +262,43 @@ function DecideForm({ caseId, policy, onDecided, isReferred }: FormProps): React
   return (
     <form noValidate onSubmit={submitting(send)}>
       <Stack gap="sm" maw={560}>
-        {isReferred && (
-          <Text size="sm">The rules refer this case: it stays in review until somebody names its outcome.</Text>
-        )}
+        {isReferred && <Text size="sm">{texts.theRulesReferThisCase}</Text>}
         {policy.rules !== null && (
           <SegmentedControl
-            aria-label="How to decide"
+            aria-label={texts.howToDecide}
             data={isReferred ? WAYS.toReversed() : WAYS}
             {...form.getInputProps('how')}
           />
         )}
         {how === 'name' && (
           <Select
-            label="Outcome"
-            placeholder="Choose one"
+            label={texts.outcome}
+            placeholder={texts.chooseOne}
             allowDeselect={false}
             data={[
-              { value: 'approve', label: 'Approve' },
-              { value: 'decline', label: 'Decline' },
-              { value: 'refer', label: 'Refer' },
+              { value: 'approve', label: texts.approve },
+              { value: 'decline', label: texts.decline },
+              { value: 'refer', label: texts.refer },
             ]}
             {...form.getInputProps('decision')}
           />
         )}
         <TagsInput
-          label="Reason codes"
+          label={texts.reasonCodes}
           required={differs}
-          description={`${differs ? 'Why the rules are not followed. ' : ''}Capital letters, digits and underscores; each followed by Enter.`}
+          description={differs ? texts.reasonCodesHintIfRulesAreNotFollowed : texts.reasonCodesHint}
           maxTags={20}
           {...form.getInputProps('reason_codes')}
         />
         <TextInput
-          label="Valid until"
+          label={texts.validUntil}
           type="datetime-local"
-          description="Left empty: without an end."
+          description={texts.validUntilHint}
           {...form.getInputProps('valid_until')}
         />
         {decide.isError && <ProblemView error={decide.error} />}
         <Button type="submit" loading={decide.isPending} style={{ alignSelf: 'flex-start' }}>
-          {how === 'rules' ? 'Decide by the rules' : 'Record this outcome'}
+          {how === 'rules' ? texts.decideByTheRules : texts.recordThisOutcome}
         </Button>
       </Stack>
     </form>

@@ -15,11 +15,12 @@ import { exportOf, type LoggedDecision } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
+import * as texts from './texts.ts';
 
 const TYPED = [
-  { name: 'subject_ref', label: 'Subject', width: 190 },
-  { name: 'venue_id', label: 'Venue', width: 190 },
-  { name: 'reason_code', label: 'Reason', width: 190 },
+  { name: 'subject_ref', label: texts.subject, width: 190 },
+  { name: 'venue_id', label: texts.venue, width: 190 },
+  { name: 'reason_code', label: texts.reason, width: 190 },
 ] as const;
 
 /** The decisions of the gate, newest first. They are logged within seconds. */
@@ -27,32 +28,32 @@ export function DecisionsPage(): ReactNode {
   const { name, isOperator, to } = useEnvironment();
   const [chosen, choose] = useUrlFilters(['subject_ref', 'venue_id', 'reason_code', 'decision', 'from', 'to']);
   return (
-    <Page title="Gate decisions" intro="All decisions of the gate, newest first, listed within seconds.">
+    <Page title={texts.gateDecisions} intro={texts.gateDecisionsIntro}>
       <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={PERIOD}>
         <Select
-          label="Answer"
+          label={texts.answer}
           clearable
-          placeholder="All"
+          placeholder={texts.all}
           w={130}
           value={chosen.decision ?? null}
           data={[
-            { value: 'allow', label: 'Allow' },
-            { value: 'deny', label: 'Deny' },
+            { value: 'allow', label: texts.allow },
+            { value: 'deny', label: texts.deny },
           ]}
           onChange={(decision) => choose({ decision })}
-          clearButtonProps={{ 'aria-label': 'Clear Answer' }}
+          clearButtonProps={{ 'aria-label': texts.clearAnswer }}
         />
       </FilterBar>
       <CursorTable
         isDense
-        label="Gate decisions"
+        label={texts.gateDecisions}
         tools={{ order: '-evaluated_at', exports: isOperator ? exportOf(name, 'decisions', chosen) : undefined }}
         page={listed('/admin/case-gate/admin/v1/decisions', { query: { environment: name, ...chosen } })}
         rowKey={({ decision_id }) => decision_id}
         columns={columnsOf(to)}
         empty={
-          <ListEmpty title="No matching decision" icon="door">
-            The gate logs each decision.
+          <ListEmpty title={texts.noMatchingDecision} icon="door">
+            {texts.noMatchingDecisionHint}
           </ListEmpty>
         }
       />
@@ -62,24 +63,23 @@ export function DecisionsPage(): ReactNode {
 
 const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision>[] => [
   {
-    title: 'When',
+    title: texts.when,
     width: '12rem',
     sort: '-evaluated_at',
     cell: ({ evaluated_at }) => <Time value={evaluated_at} />,
   },
-  { title: 'Answer', width: '7rem', cell: ({ decision }) => <State value={decision} /> },
+  { title: texts.answer, width: '7rem', cell: ({ decision }) => <State value={decision} /> },
   {
-    title: 'Reason',
+    title: texts.reason,
     width: '14rem',
     cell: ({ reason_codes, fail_closed }) => (
       <>
-        <ReasonCodes codes={reason_codes} />
-        {fail_closed && ' (failed closed)'}
+        <ReasonCodes codes={reason_codes} /> {fail_closed && texts.failedClosed}
       </>
     ),
   },
   {
-    title: 'Subject',
+    title: texts.subject,
     cell: ({ subject_ref }) =>
       subject_ref === null ? (
         '–'
@@ -89,15 +89,15 @@ const columnsOf = (to: (page: string) => string): readonly Column<LoggedDecision
         </Anchor>
       ),
   },
-  { title: 'Venue', width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
+  { title: texts.venue, width: '10rem', cell: ({ venue_id }) => venue_id ?? '–' },
   {
-    title: 'Proof',
+    title: texts.proof,
     width: '7rem',
     cell: ({ decision_id }) => <ProveButton of={provableDecision(decision_id)} what={decision_id} />,
   },
   {
-    title: 'Decision',
+    title: texts.decision,
     width: '11rem',
-    cell: ({ decision_id }) => <CodeText value={decision_id} label="the decision id" short={14} />,
+    cell: ({ decision_id }) => <CodeText value={decision_id} label={texts.copyTheDecisionId} short={14} />,
   },
 ];

@@ -5,6 +5,7 @@ import { api, useReload } from '../../shell/api.ts';
 import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { useMine } from '../../shell/mine.ts';
+import * as texts from './texts.ts';
 
 interface Environment {
   readonly name: string;
@@ -43,9 +44,9 @@ export function InEnvironment({ children }: { readonly children: ReactNode }): R
   );
   if (isEnvironment) return <Chosen value={chosen}>{children}</Chosen>;
   return (
-    <Page title="Cases">
-      <ListEmpty title="This is no environment" icon="search">
-        An environment is a lower-case word such as live or test.
+    <Page title={texts.cases}>
+      <ListEmpty title={texts.thisIsNoEnvironment} icon="search">
+        {texts.thisIsNoEnvironmentHint}
       </ListEmpty>
     </Page>
   );
@@ -79,7 +80,7 @@ export function EnvironmentSwitch(): ReactNode {
   };
   return (
     <Autocomplete
-      aria-label="Environment"
+      aria-label={texts.environment}
       defaultValue={name}
       key={name}
       data={['live', 'test']}
@@ -87,7 +88,7 @@ export function EnvironmentSwitch(): ReactNode {
       maxLength={31}
       leftSection={
         <Text size="xs" c="dimmed">
-          Environment
+          {texts.environment}
         </Text>
       }
       leftSectionWidth={96}

@@ -11,6 +11,7 @@ import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
 import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useEnvironment, useVenues } from './environment.tsx';
+import * as texts from './texts.ts';
 
 type Key = Schemas['caseGateAdmin']['Key'];
 type MintedKey = Schemas['caseGateAdmin']['MintedKey'];
@@ -33,33 +34,29 @@ const DOOR: Key['scopes'] = ['gate:check'];
 export function GateKeysPage(): ReactNode {
   const { name, isOperator } = useEnvironment();
   const { button, panel } = useKeysPanel<Key, MintedKey>({
-    label: 'Gate keys',
+    label: texts.gateKeys,
     page: listed('/admin/case-gate/admin/v1/keys', { query: { environment: name } }),
     rights: {
-      title: 'Scopes',
+      title: texts.scopes,
       cell: ({ scopes }) =>
-        SCOPES.every((one) => scopes.some((scope) => scope === one)) ? 'everything' : scopes.join(', '),
+        SCOPES.every((one) => scopes.some((scope) => scope === one)) ? texts.everything : scopes.join(', '),
     },
     may: { mint: isOperator, revoke: isOperator },
-    mintTitle: 'New key',
-    emptyText: 'A venue and each program have a key of their own.',
+    mintTitle: texts.newKey,
+    emptyText: texts.noKeyYetHint,
     dialog: (props) => <MintDialog {...props} />,
     curlOf: useCurl(),
     reachOf: ({ environment, scopes }) => [
-      ['Environment', environment],
-      ['Venues and subjects', `all of ${environment}: a key is not bound to a venue, the tablet names its own`],
-      ['Scopes', scopes.join(', ')],
+      [texts.environment, environment],
+      [texts.venuesAndSubjects, texts.venuesAndSubjectsOf(environment)],
+      [texts.scopes, scopes.join(', ')],
     ],
     revoke: ({ id }) =>
       server.DELETE('/admin/case-gate/admin/v1/keys/{id}', { params: { path: { id }, query: { environment: name } } }),
-    revokedText: 'A tablet that uses it shows DENY from now on.',
+    revokedText: texts.revokedKeyHint,
   });
   return (
-    <Page
-      title="Gate keys"
-      intro="A tablet at a door needs a key with the scope gate:check and nothing else."
-      actions={button}
-    >
+    <Page title={texts.gateKeys} intro={texts.gateKeysIntro} actions={button}>
       {panel}
     </Page>
   );
@@ -103,13 +100,13 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Mi
   });
   return (
     <FormDialog
-      title={replaced === undefined ? 'New gate key' : 'Rotate the key'}
+      title={replaced === undefined ? texts.newGateKey : texts.rotateTheKey}
       action={
         replaced === undefined
-          ? 'Create key'
+          ? texts.createKey
           : form.values.rotation.why === 'leaked'
-            ? 'End it and create another'
-            : 'Rotate'
+            ? texts.endItAndCreateAnother
+            : texts.rotate
       }
       {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
@@ -126,8 +123,8 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Mi
       }
       onClose={onClose}
     >
-      <TextInput label="Label" required maxLength={200} data-autofocus {...form.getInputProps('label')} />
-      <ClosingMultiSelect label="Scopes" data={SCOPES} required {...form.getInputProps('scopes')} />
+      <TextInput label={texts.label} required maxLength={200} data-autofocus {...form.getInputProps('label')} />
+      <ClosingMultiSelect label={texts.scopes} data={SCOPES} required {...form.getInputProps('scopes')} />
       {replaced !== undefined && <RotationFields terms={form.values.rotation} propsOf={form.getInputProps} />}
     </FormDialog>
   );

@@ -6,6 +6,7 @@ import { api } from '../../shell/api.ts';
 import { Page } from '../../shell/page.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { useFormFaults } from '../form-faults.ts';
+import * as texts from './case-texts.ts';
 import { useEnvironment, usePolicies, useVenues } from './environment.tsx';
 
 const SUBJECT = /^subj_[A-Za-z0-9_-]{1,64}$/;
@@ -33,8 +34,7 @@ export function NewCasePage(): ReactNode {
       requested_policy_version: null as string | null,
     },
     validate: {
-      subject_ref: (subject) =>
-        SUBJECT.test(subject.trim()) ? null : 'subj_ and up to 64 letters, digits, hyphens and underscores.',
+      subject_ref: (subject) => (SUBJECT.test(subject.trim()) ? null : texts.subjectFault),
     },
   });
   const submit = useFormFaults(
@@ -52,39 +52,39 @@ export function NewCasePage(): ReactNode {
     }),
   );
   return (
-    <Page title="New case" above={[{ title: 'Queue', to: to('queue') }]}>
+    <Page title={texts.newCase} above={[{ title: texts.queue, to: to('queue') }]}>
       <Paper component="form" noValidate onSubmit={submit} maw={640}>
         <Stack gap="md">
           <TextInput
-            label="Subject"
-            placeholder="subj_…"
+            label={texts.subject}
+            placeholder={texts.subjectExample}
             required
             maxLength={69}
             {...form.getInputProps('subject_ref')}
           />
           <TagsInput
-            label="Venues"
-            description="Where they want to enter; * is every active venue. Empty: none yet."
+            label={texts.venues}
+            description={texts.venuesHint}
             data={['*', ...(venues.data?.items ?? []).map(({ venue_id }) => venue_id)]}
             {...form.getInputProps('venue_ids')}
           />
-          <TextInput label="Your reference" maxLength={256} {...form.getInputProps('external_ref')} />
+          <TextInput label={texts.yourReference} maxLength={256} {...form.getInputProps('external_ref')} />
           <Select
-            label="Policy version asked for"
+            label={texts.policyVersionAskedFor}
             clearable
             data={(policies.data?.items ?? [])
               .filter(({ status }) => status === 'active')
               .map(({ policy_version }) => policy_version)}
-            clearButtonProps={{ 'aria-label': 'Clear the policy version' }}
+            clearButtonProps={{ 'aria-label': texts.clearThePolicyVersion }}
             {...form.getInputProps('requested_policy_version')}
           />
           {create.isError && <ProblemView error={create.error} />}
           <Group>
             <Button type="submit" loading={create.isPending}>
-              Open the case
+              {texts.openTheCase}
             </Button>
             <Button variant="default" onClick={() => void navigate(to('queue'))}>
-              Cancel
+              {texts.cancel}
             </Button>
           </Group>
         </Stack>

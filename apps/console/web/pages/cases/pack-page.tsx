@@ -13,6 +13,7 @@ import { Actor } from '../actor.tsx';
 import { readPack, type ReadPack } from '../prove/fetch-proof.ts';
 import { ReportView } from '../verify/report-view.tsx';
 import { packPathOf, type CaseDetail } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { eventInWords } from './case-timeline.tsx';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
@@ -42,21 +43,21 @@ export function PackPage(): ReactNode {
   const { data } = read;
   return (
     <Page
-      title={found.data === undefined ? 'Pack for an assessor' : `Pack of ${found.data.external_ref ?? id}`}
+      title={found.data === undefined ? texts.packForAnAssessor : texts.packOf(found.data.external_ref ?? id)}
       above={[
-        { title: 'Queue', to: to('queue') },
-        { title: found.data?.external_ref ?? 'Case', to: to(`queue/${id}`) },
+        { title: texts.queue, to: to('queue') },
+        { title: found.data?.external_ref ?? texts.theCase, to: to(`queue/${id}`) },
       ]}
-      intro="Every event, decision and fingerprint of the case, and its seals in the ledger. Each time it is read is in the audit."
+      intro={texts.packIntro}
       actions={
         data !== undefined && (
           <div className={classes['actions']}>
-            <Button onClick={() => globalThis.print()}>Print</Button>
+            <Button onClick={() => globalThis.print()}>{texts.print}</Button>
             <Button
               variant="default"
               onClick={() => saveFile(new Blob([data.bytes], { type: 'application/json' }), file)}
             >
-              Save as a file
+              {texts.saveAsAFile}
             </Button>
           </div>
         )
@@ -77,28 +78,26 @@ const PackBody = ({ read: { pack, checked, note }, found }: BodyProps): ReactNod
   <Stack gap="lg" className={classes['pack'] ?? ''}>
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-        {found.external_ref !== null && <Fact label="Reference">{found.external_ref}</Fact>}
-        <Fact label="Case">{pack.case_id}</Fact>
-        <Fact label="Subject">{pack.subject_ref}</Fact>
-        <Fact label="Status">
+        {found.external_ref !== null && <Fact label={texts.reference}>{found.external_ref}</Fact>}
+        <Fact label={texts.theCase}>{pack.case_id}</Fact>
+        <Fact label={texts.subject}>{pack.subject_ref}</Fact>
+        <Fact label={texts.status}>
           <State value={pack.status} />
         </Fact>
-        <Fact label="Pack made">
+        <Fact label={texts.packMade}>
           <Time value={pack.generated_at} />
         </Fact>
       </SimpleGrid>
     </Paper>
-    <Section title="Check">
+    <Section title={texts.check}>
       <Paper>
         {note !== undefined && <Text size="sm">{note}</Text>}
-        {checked === undefined && (
-          <Text size="sm">This is a draft: nothing is sealed yet, so nothing of it is in the ledger.</Text>
-        )}
-        {checked !== undefined && 'why' in checked && <Text size="sm">Not checked: {checked.why}</Text>}
+        {checked === undefined && <Text size="sm">{texts.draftHasNothingInTheLedger}</Text>}
+        {checked !== undefined && 'why' in checked && <Text size="sm">{texts.notChecked(checked.why)}</Text>}
         {checked !== undefined && 'report' in checked && (
           <>
             <Text size="sm" c="dimmed">
-              Checked in this browser against the keys that the ledger and the case gate publish.
+              {texts.checkedInThisBrowser}
             </Text>
             <ReportView report={checked.report} />
           </>
@@ -110,10 +109,10 @@ const PackBody = ({ read: { pack, checked, note }, found }: BodyProps): ReactNod
     <Seals seals={pack.seals} />
     <Events timeline={pack.timeline} names={found.names} />
     <Text size="xs" c="dimmed">
-      The pack itself has ids and hashes alone. Names of people, keys and files are from the case, as they are now.
+      {texts.packHasIdsAlone}
     </Text>
     <Text size="xs" c="dimmed" className="wrap">
-      Hash of this pack (SHA-256 of its RFC 8785 form): {pack.pack_hash}
+      {texts.hashOfThisPack(pack.pack_hash)}
     </Text>
   </Stack>
 );
@@ -122,23 +121,23 @@ const textOf = (value: unknown): string =>
   value === null || value === undefined ? '–' : typeof value === 'string' ? value : JSON.stringify(value);
 
 const Decisions = ({ decisions, names }: Pick<Pack, 'decisions'> & Pick<CaseDetail, 'names'>): ReactNode => (
-  <Section title={`Decisions (${decisions.length})`}>
+  <Section title={texts.decisionsCounted(decisions.length)}>
     <PlainTable
-      label="Decisions"
+      label={texts.decisions}
       rows={decisions}
       rowKey={({ decision_id: id }) => textOf(id)}
       columns={[
-        { title: 'Outcome', width: '8rem', cell: ({ decision }) => <State value={textOf(decision)} /> },
-        { title: 'Policy version', width: '10rem', cell: ({ policy_version: version }) => textOf(version) },
+        { title: texts.outcome, width: '8rem', cell: ({ decision }) => <State value={textOf(decision)} /> },
+        { title: texts.policyVersion, width: '10rem', cell: ({ policy_version: version }) => textOf(version) },
         {
-          title: 'Reasons',
+          title: texts.reasons,
           cell: ({ reason_codes: codes }) => <ReasonCodes codes={Array.isArray(codes) ? codes.map(textOf) : []} />,
         },
-        { title: 'Decided', width: '12rem', cell: ({ decided_at: at }) => <Time value={textOf(at)} /> },
-        { title: 'By', cell: ({ decided_by: by }) => <Actor actor={textOf(by)} names={names} /> },
+        { title: texts.decided, width: '12rem', cell: ({ decided_at: at }) => <Time value={textOf(at)} /> },
+        { title: texts.by, cell: ({ decided_by: by }) => <Actor actor={textOf(by)} names={names} /> },
       ]}
       isDense
-      empty={<Text p="md">Not decided.</Text>}
+      empty={<Text p="md">{texts.notDecided}</Text>}
     />
   </Section>
 );
@@ -148,25 +147,25 @@ interface AttachmentsProps extends Pick<Pack, 'attachments'> {
 }
 
 const Attachments = ({ attachments, references }: AttachmentsProps): ReactNode => (
-  <Section title={`Attachments (${attachments.length})`}>
+  <Section title={texts.attachmentsCounted(attachments.length)}>
     <PlainTable
-      label="Attachments"
+      label={texts.attachments}
       rows={attachments}
       rowKey={({ attachment_id: id }) => id}
       columns={[
         {
-          title: 'File',
+          title: texts.file,
           cell: ({ attachment_id: id }) => <FileOf id={id} reference={referenceOf(references, id)} />,
         },
         {
-          title: 'Media type',
+          title: texts.mediaType,
           width: '11rem',
           cell: ({ attachment_id: id }) => referenceOf(references, id)?.media_type,
         },
-        { title: 'SHA-256 of its bytes', width: '26rem', cell: ({ sha256 }) => <code>{sha256}</code> },
+        { title: texts.sha256OfItsBytes, width: '26rem', cell: ({ sha256 }) => <code>{sha256}</code> },
       ]}
       isDense
-      empty={<Text p="md">Nothing is attached.</Text>}
+      empty={<Text p="md">{texts.nothingIsAttached}</Text>}
     />
   </Section>
 );
@@ -180,41 +179,41 @@ const referenceOf = (references: readonly Reference[], id: string): Reference | 
 const FileOf = ({ id, reference }: { readonly id: string; readonly reference: Reference | undefined }): ReactNode => (
   <Group gap={4} wrap="nowrap">
     <span className="wrap">{reference?.label ?? reference?.ref.split('/').at(-1) ?? id}</span>
-    <CopyButton value={id} label="Copy the id of the attachment" />
+    <CopyButton value={id} label={texts.copyTheIdOfTheAttachment} />
   </Group>
 );
 
 const Seals = ({ seals }: Pick<Pack, 'seals'>): ReactNode => (
-  <Section title={`Seals (${seals.length})`}>
+  <Section title={texts.sealsCounted(seals.length)}>
     {seals.map(({ seal_hash: hash, ledger_record_id: recordId, document, proof }) => (
       <Paper key={hash}>
         <Stack gap="xs">
-          <Fact label="Record in the ledger">{recordId}</Fact>
-          <Fact label="Hash of the seal">
+          <Fact label={texts.recordInTheLedger}>{recordId}</Fact>
+          <Fact label={texts.hashOfTheSeal}>
             <code>{hash}</code>
           </Fact>
-          {proof === null && <Text size="sm">Its ledger has no public log, so it has no proof here.</Text>}
-          <Code block aria-label="What was sealed" tabIndex={0} className={classes['document'] ?? ''}>
+          {proof === null && <Text size="sm">{texts.itsLedgerHasNoPublicLog}</Text>}
+          <Code block aria-label={texts.whatWasSealed} tabIndex={0} className={classes['document'] ?? ''}>
             {JSON.stringify(document, null, 2)}
           </Code>
         </Stack>
       </Paper>
     ))}
-    {seals.length === 0 && <Text size="sm">Nothing is sealed.</Text>}
+    {seals.length === 0 && <Text size="sm">{texts.nothingIsSealed}</Text>}
   </Section>
 );
 
 const Events = ({ timeline, names }: Pick<Pack, 'timeline'> & Pick<CaseDetail, 'names'>): ReactNode => (
-  <Section title={`Timeline (${timeline.length})`}>
+  <Section title={texts.timelineCounted(timeline.length)}>
     <PlainTable
-      label="Timeline"
+      label={texts.timeline}
       rows={timeline}
       rowKey={({ seq }) => String(seq)}
       columns={[
-        { title: 'No.', width: '4rem', align: 'right', cell: ({ seq }) => seq },
-        { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },
+        { title: texts.no, width: '4rem', align: 'right', cell: ({ seq }) => seq },
+        { title: texts.when, width: '12rem', cell: ({ at }) => <Time value={at} /> },
         {
-          title: 'What',
+          title: texts.what,
           cell: ({ event, data }) => (
             <>
               <strong>{eventInWords(event)}</strong>
@@ -224,8 +223,8 @@ const Events = ({ timeline, names }: Pick<Pack, 'timeline'> & Pick<CaseDetail, '
             </>
           ),
         },
-        { title: 'By', width: '14rem', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
-        { title: 'Hash', width: '14rem', cell: ({ hash }) => <code>{hash}</code> },
+        { title: texts.by, width: '14rem', cell: ({ actor }) => <Actor actor={actor} names={names} /> },
+        { title: texts.hash, width: '14rem', cell: ({ hash }) => <code>{hash}</code> },
       ]}
       isDense
       empty={null}

@@ -1,5 +1,6 @@
 import { AppError } from '@sealgate/errors';
 import { Bytes, parseStrict, type JsonValue } from '@sealgate/json';
+import * as texts from './policy-texts.ts';
 
 type Parsed =
   /** Null: a version without rules. */
@@ -14,7 +15,7 @@ export function parseRules(text: string): Parsed {
     if (!(error instanceof AppError)) throw error;
     const pointer = error.faults[0]?.pointer;
     const words = error.message.replace('The body', 'The JSON');
-    return { fault: pointer ? `${words} At ${pointer}.` : words };
+    return { fault: pointer ? texts.faultAt(words, pointer) : words };
   }
 }
 

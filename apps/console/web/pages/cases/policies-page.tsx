@@ -13,6 +13,7 @@ import { exportOf, type PolicyRules } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { parseRules } from './parse-rules.ts';
+import * as texts from './policy-texts.ts';
 import { RulesInput } from './rules-input.tsx';
 
 /** The versions of the policy. A draft is tried before activation; retiring an active version is final. */
@@ -21,14 +22,14 @@ export function PoliciesPage(): ReactNode {
   const [isNew, setNew] = useState(false);
   return (
     <Page
-      title="Policies"
-      intro="Versions that decide cases. A draft can be changed and tried; an activated version never changes again."
-      actions={may('policies:draft') && <Button onClick={() => setNew(true)}>New draft</Button>}
+      title={texts.policies}
+      intro={texts.policiesIntro}
+      actions={may('policies:draft') && <Button onClick={() => setNew(true)}>{texts.newDraft}</Button>}
     >
       <CursorTable
-        label="Policy versions"
+        label={texts.policyVersions}
         tools={{
-          searches: 'the version',
+          searches: texts.wordsInTheVersion,
           order: 'id',
           exports: isOperator ? exportOf(name, 'policies') : undefined,
         }}
@@ -36,7 +37,7 @@ export function PoliciesPage(): ReactNode {
         rowKey={({ policy_version }) => policy_version}
         columns={[
           {
-            title: 'Version',
+            title: texts.version,
             sort: 'id',
             cell: ({ policy_version }) => (
               <Anchor component={Link} to={to(`policies/${encodeURIComponent(policy_version)}`)} fw={600} size="sm">
@@ -44,26 +45,26 @@ export function PoliciesPage(): ReactNode {
               </Anchor>
             ),
           },
-          { title: 'State', width: '8rem', cell: ({ status }) => <State value={status} /> },
+          { title: texts.state, width: '8rem', cell: ({ status }) => <State value={status} /> },
           {
-            title: 'Rules',
+            title: texts.rules,
             width: '10rem',
-            cell: ({ rules }) => (rules === null ? 'None: by person' : String((rules as PolicyRules).rules.length)),
+            cell: ({ rules }) => (rules === null ? texts.noneByPerson : String((rules as PolicyRules).rules.length)),
           },
           {
-            title: 'Made',
+            title: texts.made,
             width: '9rem',
             sort: '-created_at',
             cell: ({ created_at }) => <Time value={created_at} form="ago" />,
           },
           {
-            title: 'Changed',
+            title: texts.changed,
             width: '9rem',
             sort: '-updated_at',
             cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
           },
         ]}
-        empty={<ListEmpty title="No policy yet">Make a draft, try it, activate it.</ListEmpty>}
+        empty={<ListEmpty title={texts.noPolicyYet}>{texts.noPolicyYetHint}</ListEmpty>}
       />
       {isNew && <DraftDialog onClose={() => setNew(false)} />}
     </Page>
@@ -96,9 +97,9 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
   });
   return (
     <FormDialog
-      title="New draft"
+      title={texts.newDraft}
       size="xl"
-      action="Create draft"
+      action={texts.createDraft}
       form={form}
       doing={make}
       onSubmit={({ policy_version: version, rules }) =>
@@ -111,7 +112,7 @@ function DraftDialog({ onClose }: { readonly onClose: () => void }): ReactNode {
       onClose={onClose}
     >
       <TextInput
-        label="Version"
+        label={texts.version}
         required
         placeholder="2026-12"
         maxLength={64}

@@ -16,6 +16,7 @@ import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
 import { PolicyTrial } from './policy-trial.tsx';
 import { parseRules, rulesText } from './parse-rules.ts';
+import * as texts from './policy-texts.ts';
 import { RulesInput } from './rules-input.tsx';
 
 /** One policy version: rules, trial decisions, and status changes. */
@@ -29,7 +30,7 @@ export function PolicyPage(): ReactNode {
   return (
     <Page
       title={version}
-      above={[{ title: 'Policies', to: to('policies') }]}
+      above={[{ title: texts.policies, to: to('policies') }]}
       {...(policy !== undefined && {
         intro: <State value={policy.status} />,
         actions: isOperator && <Steps policy={policy} />,
@@ -59,16 +60,16 @@ function Steps({ policy }: { readonly policy: Policy }): ReactNode {
   };
   return (
     <>
-      {policy.status === 'draft' && <Button onClick={() => setTo('active')}>Activate</Button>}
+      {policy.status === 'draft' && <Button onClick={() => setTo('active')}>{texts.activate}</Button>}
       {policy.status !== 'retired' && (
         <Button variant="default" onClick={() => setTo('retired')}>
-          Retire
+          {texts.retire}
         </Button>
       )}
       {to !== undefined && (
         <ConfirmDialog
-          title={to === 'active' ? 'Activate this version?' : 'Retire this version?'}
-          action={to === 'active' ? 'Activate' : 'Retire'}
+          title={to === 'active' ? texts.activateThisVersion : texts.retireThisVersion}
+          action={to === 'active' ? texts.activate : texts.retire}
           onDone={done}
           onClose={() => setTo(undefined)}
           run={() =>
@@ -78,11 +79,7 @@ function Steps({ policy }: { readonly policy: Policy }): ReactNode {
             })
           }
         >
-          <Text size="sm">
-            {to === 'active'
-              ? 'Cases can be decided under it from now on. Its rules never change again.'
-              : 'No case is decided under it any more. This cannot be undone; what it decided stays.'}
-          </Text>
+          <Text size="sm">{to === 'active' ? texts.activateThisVersionHint : texts.retireThisVersionHint}</Text>
         </ConfirmDialog>
       )}
     </>
@@ -93,7 +90,7 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
   if (rules === null)
     return (
       <Paper>
-        <Text size="sm">This version has no rules: a person chooses the outcome.</Text>
+        <Text size="sm">{texts.thisVersionHasNoRules}</Text>
       </Paper>
     );
   const ruling = ({ decision, reason_codes }: Ruling) => (
@@ -110,15 +107,15 @@ function Rules({ rules }: { readonly rules: PolicyRules | null }): ReactNode {
     ruling: rule,
   }));
   return (
-    <Section title="Rules">
+    <Section title={texts.rules}>
       <PlainTable
-        label="Rules"
-        rows={[...written, { name: '–', when: 'Otherwise', ruling: rules.default }]}
+        label={texts.rules}
+        rows={[...written, { name: '–', when: texts.otherwise, ruling: rules.default }]}
         rowKey={({ name }) => name}
         columns={[
-          { title: 'Rule', width: '4rem', cell: ({ name }) => name },
-          { title: 'If', cell: ({ when }) => when },
-          { title: 'Then', width: '20rem', cell: (rule) => ruling(rule.ruling) },
+          { title: texts.rule, width: '4rem', cell: ({ name }) => name },
+          { title: texts.ifWord, cell: ({ when }) => when },
+          { title: texts.then, width: '20rem', cell: (rule) => ruling(rule.ruling) },
         ]}
         empty={null}
       />
@@ -143,7 +140,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
       body: { rules: parsed.rules as PolicyRules | null },
     });
   return (
-    <Section title="Change the draft">
+    <Section title={texts.changeTheDraft}>
       <Paper component="form" noValidate onSubmit={submitting(send)}>
         <Stack gap="sm">
           <RulesInput text={form.values.rules} onChange={(rules) => form.setFieldValue('rules', rules)} />
@@ -154,7 +151,7 @@ function EditRules({ policy }: { readonly policy: Policy }): ReactNode {
             disabled={parsed.fault !== undefined || !form.isDirty()}
             loading={save.isPending}
           >
-            Save the draft
+            {texts.saveTheDraft}
           </Button>
         </Stack>
       </Paper>

@@ -13,6 +13,7 @@ import { useFormFaults } from '../form-faults.ts';
 import type { Ruling, Trial } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
+import * as texts from './policy-texts.ts';
 import { ReasonCodes } from './reason-codes.tsx';
 
 /** Tries a version on the most recently decided cases. Nothing is written. */
@@ -22,7 +23,7 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
     initialValues: { last_decided: 100 },
     validate: {
       last_decided: (count) =>
-        Number.isInteger(Number(count)) && Number(count) >= 1 && Number(count) <= 500 ? null : 'From 1 to 500.',
+        Number.isInteger(Number(count)) && Number(count) >= 1 && Number(count) <= 500 ? null : texts.countFault,
     },
   });
   const [isWhole, setWhole] = useState(false);
@@ -36,13 +37,13 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
     });
   };
   return (
-    <Section title="Try it on decided cases">
+    <Section title={texts.tryItOnDecidedCases}>
       <Paper>
         <Stack gap="md">
           <form noValidate onSubmit={submitting(run)}>
             <Group align="flex-end" gap="sm">
               <NumberInput
-                label="Cases decided last"
+                label={texts.casesDecidedLast}
                 min={1}
                 max={500}
                 allowDecimal={false}
@@ -50,7 +51,7 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
                 {...form.getInputProps('last_decided')}
               />
               <Button type="submit" loading={trial.isPending}>
-                Try
+                {texts.tryIt}
               </Button>
             </Group>
           </form>
@@ -59,12 +60,12 @@ export function PolicyTrial({ version }: { readonly version: string }): ReactNod
             <>
               <Text fw={600} aria-live="polite">
                 {trial.data.tried === 0
-                  ? 'No case has been decided yet.'
-                  : `${trial.data.changes} of ${trial.data.tried} would change, ${trial.data.unchanged} stay as they are.`}
+                  ? texts.noCaseHasBeenDecidedYet
+                  : texts.casesWouldChange(trial.data.changes, trial.data.tried, trial.data.unchanged)}
               </Text>
               {trial.data.unchanged > 0 && (
                 <Checkbox
-                  label="Show those that stay, too"
+                  label={texts.showThoseThatStayToo}
                   checked={isWhole}
                   onChange={(event) => setWhole(event.currentTarget.checked)}
                 />
@@ -90,36 +91,40 @@ function TriedCases({ rows }: { readonly rows: Trial['cases'] }): ReactNode {
   );
   return (
     <PlainTable
-      label="Tried cases"
+      label={texts.triedCases}
       rows={rows}
       rowKey={({ case_id }) => case_id}
       columns={[
         {
-          title: 'Case',
+          title: texts.theCase,
           cell: ({ case_id, subject_ref }) => (
             <Anchor component={Link} to={to(`queue/${case_id}`)} size="sm">
               {subject_ref}
             </Anchor>
           ),
         },
-        { title: 'Decided', width: '9rem', cell: ({ decided_at }) => <Time value={decided_at} form="day" /> },
-        { title: 'Under', width: '8rem', cell: ({ policy_version }) => policy_version },
-        { title: 'Was', width: '13rem', cell: ({ was }) => ruling(was) },
-        { title: 'Would be', width: '13rem', cell: ({ would_be }) => ruling(would_be) },
+        { title: texts.decided, width: '9rem', cell: ({ decided_at }) => <Time value={decided_at} form="day" /> },
+        { title: texts.under, width: '8rem', cell: ({ policy_version }) => policy_version },
+        { title: texts.was, width: '13rem', cell: ({ was }) => ruling(was) },
+        { title: texts.wouldBe, width: '13rem', cell: ({ would_be }) => ruling(would_be) },
         {
-          title: 'Rules that hold',
+          title: texts.rulesThatHold,
           width: '9rem',
           cell: ({ rules }) =>
-            rules.flatMap((says, index) => (says === 'holds' ? [index + 1] : [])).join(', ') || 'None',
+            rules.flatMap((says, index) => (says === 'holds' ? [index + 1] : [])).join(', ') || texts.none,
         },
         {
-          title: 'Result',
+          title: texts.result,
           width: '8rem',
           cell: ({ changes }) =>
-            changes ? <StateBadge tone="wait">Changes</StateBadge> : <StateBadge tone="plain">Stays</StateBadge>,
+            changes ? (
+              <StateBadge tone="wait">{texts.changes}</StateBadge>
+            ) : (
+              <StateBadge tone="plain">{texts.stays}</StateBadge>
+            ),
         },
       ]}
-      empty={<ListEmpty title="Nothing would change" icon="check" />}
+      empty={<ListEmpty title={texts.nothingWouldChange} icon="check" />}
     />
   );
 }

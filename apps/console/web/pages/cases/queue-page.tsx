@@ -10,6 +10,7 @@ import { Time } from '../../shell/time.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { FilterBar } from '../filter-bar.tsx';
 import { exportOf, type ListedCase } from './case-api.ts';
+import * as texts from './case-texts.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { Subject } from './subject-link.tsx';
@@ -19,10 +20,10 @@ const WAITING = 'open';
 const ALL = 'all';
 const STATUSES = ['received', 'in_review', 'decided', 'sealing', 'sealed', 'withdrawn', 'expired'];
 
-const TYPED = [{ name: 'subject_ref', label: 'Subject', placeholder: 'subj_…', width: 240 }] as const;
+const TYPED = [{ name: 'subject_ref', label: texts.subject, placeholder: texts.subjectExample, width: 240 }] as const;
 const TIMES = [
-  { name: 'created_from', label: 'Opened from' },
-  { name: 'created_to', label: 'Opened until' },
+  { name: 'created_from', label: texts.openedFrom },
+  { name: 'created_to', label: texts.openedUntil },
 ] as const;
 
 /** The cases that wait for a decision, longest waiting first; and on demand others, newest first. */
@@ -33,12 +34,12 @@ export function QueuePage(): ReactNode {
   const filters = { ...others, ...(shown === WAITING ? { open: 'true' } : shown !== ALL && { status: shown }) };
   return (
     <Page
-      title="Queue"
-      intro="What waits for a decision of a person, the oldest first. What is neither decided nor withdrawn expires."
+      title={texts.queue}
+      intro={texts.queueIntro}
       actions={
         isOperator && (
           <Button component={Link} to={to('queue/new')}>
-            New case
+            {texts.newCase}
           </Button>
         )
       }
@@ -46,13 +47,13 @@ export function QueuePage(): ReactNode {
       <Counts chosen={chosen.status} onChoose={(status) => choose({ status })} />
       <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={TIMES}>
         <Select
-          label="Status"
+          label={texts.status}
           allowDeselect={false}
           w={170}
           value={shown}
           data={[
-            { value: WAITING, label: 'To be decided' },
-            { value: ALL, label: 'All' },
+            { value: WAITING, label: texts.toBeDecided },
+            { value: ALL, label: texts.all },
             ...STATUSES.map((value) => ({ value, label: wordOf(value) })),
           ]}
           onChange={(status) => choose({ status: status === WAITING ? null : status })}
@@ -60,10 +61,10 @@ export function QueuePage(): ReactNode {
       </FilterBar>
       <CursorTable
         isDense
-        label="Cases"
+        label={texts.cases}
         key={shown}
         tools={{
-          searches: 'id or reference of the case, or its subject',
+          searches: texts.wordsInIdOrReference,
           order: shown === WAITING ? 'created_at' : '-created_at',
           exports: isOperator ? exportOf(name, 'cases', filters) : undefined,
         }}
@@ -72,9 +73,9 @@ export function QueuePage(): ReactNode {
         columns={columnsOf(to)}
         empty={
           <ListEmpty
-            title={Object.keys(chosen).length === 0 ? 'Nothing waits for a decision' : 'No case matches these filters'}
+            title={Object.keys(chosen).length === 0 ? texts.nothingWaitsForADecision : texts.noCaseMatchesTheseFilters}
           >
-            Cases come in by the API, or are opened here.
+            {texts.noCaseHint}
           </ListEmpty>
         }
       />
@@ -84,7 +85,7 @@ export function QueuePage(): ReactNode {
 
 const columnsOf = (to: (page: string) => string): readonly Column<ListedCase>[] => [
   {
-    title: 'Case',
+    title: texts.theCase,
     cell: ({ case_id, external_ref }) => (
       <Anchor component={Link} to={to(`queue/${case_id}`)} fw={600} size="sm">
         {external_ref ?? case_id}
@@ -92,25 +93,30 @@ const columnsOf = (to: (page: string) => string): readonly Column<ListedCase>[] 
     ),
   },
   {
-    title: 'Subject',
+    title: texts.subject,
     cell: ({ subject_ref }) => <Subject subjectRef={subject_ref} />,
   },
-  { title: 'Status', width: '9rem', cell: ({ status }) => <State value={status} /> },
+  { title: texts.status, width: '9rem', cell: ({ status }) => <State value={status} /> },
   {
-    title: 'Outcome',
+    title: texts.outcome,
     width: '8rem',
     cell: ({ decision }) => (decision === null ? '–' : <State value={decision} />),
   },
-  { title: 'Attachments', width: '8rem', cell: ({ attachment_count }) => attachment_count },
-  { title: 'Age', width: '9rem', sort: 'created_at', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  { title: texts.attachments, width: '8rem', cell: ({ attachment_count }) => attachment_count },
   {
-    title: 'Changed',
+    title: texts.age,
+    width: '9rem',
+    sort: 'created_at',
+    cell: ({ created_at }) => <Time value={created_at} form="ago" />,
+  },
+  {
+    title: texts.changed,
     width: '9rem',
     sort: '-updated_at',
     cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
   },
   {
-    title: 'Expires',
+    title: texts.expires,
     width: '9rem',
     cell: ({ status, expires_at }) =>
       ['received', 'in_review'].includes(status) ? <Time value={expires_at} form="day" /> : '–',
@@ -153,13 +159,7 @@ function Counts({
               {found?.count ?? '–'}
             </Text>
             <Text size="xs" c="dimmed" component="div">
-              {found?.oldest_at != null ? (
-                <>
-                  oldest <Time value={found.oldest_at} form="ago" />
-                </>
-              ) : (
-                ' '
-              )}
+              {found?.oldest_at != null ? texts.oldestAt(<Time value={found.oldest_at} form="ago" />) : ' '}
             </Text>
           </Paper>
         );

@@ -4,6 +4,7 @@ import { Icon } from '../../shell/icons.tsx';
 import type { Outcome, Ruling } from './case-api.ts';
 import { wordOf } from './case-words.tsx';
 import { ConditionFields } from './condition-fields.tsx';
+import * as texts from './policy-texts.ts';
 import { conditionOn, entriesOf, OUTCOMES, type Condition, type Rule, type RulesForm } from './rules-form.ts';
 
 interface FormProps {
@@ -31,36 +32,36 @@ export function RulesFields({ form: { rules, otherwise }, onChange }: FormProps)
     <>
       {rules.map((rule, at) => (
         // Rules have no id, and their order is what they are known by.
-        <Paper key={at} p="sm" component="section" aria-label={`Rule ${at + 1}`}>
+        <Paper key={at} p="sm" component="section" aria-label={texts.ruleNumber(at + 1)}>
           <Stack gap="xs">
             <Group justify="space-between">
               <Text fw={600} size="sm">
-                Rule {at + 1}
+                {texts.ruleNumber(at + 1)}
               </Text>
               <Group gap={4}>
                 {at > 0 && (
                   <Button
                     size="compact-xs"
                     variant="subtle"
-                    aria-label={`Move rule ${at + 1} up`}
+                    aria-label={texts.moveRuleUp(at + 1)}
                     onClick={() => moveUp(at)}
                   >
-                    Move up
+                    {texts.moveUp}
                   </Button>
                 )}
                 <Button
                   size="compact-xs"
                   variant="subtle"
-                  aria-label={`Remove rule ${at + 1}`}
+                  aria-label={texts.removeRule(at + 1)}
                   onClick={() => set(withItem(rules, at))}
                 >
-                  Remove
+                  {texts.remove}
                 </Button>
               </Group>
             </Group>
             <Conditions rule={rule} onChange={(next) => set(withItem(rules, at, next))} />
             <RulingFields
-              of={`rule ${at + 1}`}
+              of={texts.ofRuleNumber(at + 1)}
               ruling={rule}
               onChange={(next) => set(withItem(rules, at, { ...rule, ...next }))}
             />
@@ -68,14 +69,18 @@ export function RulesFields({ form: { rules, otherwise }, onChange }: FormProps)
         </Paper>
       ))}
       <Button size="xs" variant="default" style={{ alignSelf: 'flex-start' }} onClick={() => set([...rules, NEW_RULE])}>
-        Add a rule
+        {texts.addARule}
       </Button>
-      <Paper p="sm" component="section" aria-label="Otherwise">
+      <Paper p="sm" component="section" aria-label={texts.otherwise}>
         <Stack gap="xs">
           <Text fw={600} size="sm">
-            Otherwise
+            {texts.otherwise}
           </Text>
-          <RulingFields of="otherwise" ruling={otherwise} onChange={(next) => onChange({ rules, otherwise: next })} />
+          <RulingFields
+            of={texts.ofOtherwise}
+            ruling={otherwise}
+            onChange={(next) => onChange({ rules, otherwise: next })}
+          />
         </Stack>
       </Paper>
     </>
@@ -83,8 +88,8 @@ export function RulesFields({ form: { rules, otherwise }, onChange }: FormProps)
 }
 
 const JOINS = [
-  { value: 'and', label: 'all of these hold' },
-  { value: 'or', label: 'one of these holds' },
+  { value: 'and', label: texts.allOfTheseHold },
+  { value: 'or', label: texts.oneOfTheseHolds },
 ];
 
 function Conditions({ rule, onChange }: { readonly rule: Rule; readonly onChange: (rule: Rule) => void }): ReactNode {
@@ -92,22 +97,29 @@ function Conditions({ rule, onChange }: { readonly rule: Rule; readonly onChange
   const set = (next: readonly Condition[]): void => onChange({ ...rule, conditions: next });
   return (
     <>
-      {conditions.length === 0 && <Text size="sm">Always</Text>}
+      {conditions.length === 0 && <Text size="sm">{texts.always}</Text>}
       {conditions.length > 1 && (
         <NativeSelect
-          label="If"
+          label={texts.ifWord}
           data={JOINS}
           value={join}
           onChange={(event) => onChange({ ...rule, join: event.currentTarget.value === 'or' ? 'or' : 'and' })}
         />
       )}
       {conditions.map((condition, index) => (
-        <Group key={index} gap="xs" wrap="nowrap" align="center" role="group" aria-label={`Condition ${index + 1}`}>
+        <Group
+          key={index}
+          gap="xs"
+          wrap="nowrap"
+          align="center"
+          role="group"
+          aria-label={texts.conditionNumber(index + 1)}
+        >
           <ConditionFields condition={condition} onChange={(next) => set(withItem(conditions, index, next))} />
           <ActionIcon
             variant="subtle"
             color="gray"
-            aria-label={`Remove condition ${index + 1}`}
+            aria-label={texts.removeCondition(index + 1)}
             onClick={() => set(withItem(conditions, index))}
           >
             <Icon name="cross" size={15} />
@@ -120,7 +132,7 @@ function Conditions({ rule, onChange }: { readonly rule: Rule; readonly onChange
         style={{ alignSelf: 'flex-start' }}
         onClick={() => set([...conditions, conditionOn('case_type')])}
       >
-        Add a condition
+        {texts.addACondition}
       </Button>
     </>
   );
@@ -137,8 +149,8 @@ const OUTCOME_DATA = OUTCOMES.map((value) => ({ value, label: wordOf(value) }));
 const RulingFields = ({ of, ruling, onChange }: RulingProps): ReactNode => (
   <Group gap="xs" align="flex-end">
     <NativeSelect
-      label="Outcome"
-      aria-label={`Outcome of ${of}`}
+      label={texts.outcome}
+      aria-label={texts.outcomeOf(of)}
       w={130}
       data={OUTCOME_DATA}
       value={ruling.decision}
@@ -147,10 +159,10 @@ const RulingFields = ({ of, ruling, onChange }: RulingProps): ReactNode => (
       }
     />
     <TagsInput
-      label="Reason codes"
-      aria-label={`Reason codes of ${of}`}
+      label={texts.reasonCodes}
+      aria-label={texts.reasonCodesOf(of)}
       flex="1 1 12rem"
-      placeholder={ruling.reason_codes.length === 0 ? 'DOCUMENTS_COMPLETE' : ''}
+      placeholder={ruling.reason_codes.length === 0 ? texts.reasonCodesExample : ''}
       splitChars={[',', ' ']}
       maxTags={20}
       value={[...ruling.reason_codes]}

@@ -1,39 +1,40 @@
 import type { JsonValue } from '@sealgate/json';
 import type { NewAttachment, Outcome, Ruling } from './case-api.ts';
+import * as texts from './policy-texts.ts';
 
 export const OUTCOMES = ['approve', 'refer', 'decline'] as const satisfies readonly Outcome[];
 export const ATTACHMENT_KINDS = ['vault_ref', 'upload_handle'] as const satisfies readonly NewAttachment['kind'][];
 
 /** The facts of a case that conditions are about, and which conditions each takes. */
 export const FACTS = [
-  { fact: 'case_type', label: 'Case type', of: 'text' },
-  { fact: 'metadata', label: 'Metadata', of: 'text' },
-  { fact: 'attachment_count', label: 'Number of attachments', of: 'number' },
-  { fact: 'attachment_kinds', label: 'Kinds of attachments', of: 'list' },
-  { fact: 'attachment_labels', label: 'Labels of attachments', of: 'list' },
-  { fact: 'venue_ids', label: 'Venues', of: 'list' },
+  { fact: 'case_type', label: texts.caseType, of: 'text' },
+  { fact: 'metadata', label: texts.metadata, of: 'text' },
+  { fact: 'attachment_count', label: texts.numberOfAttachments, of: 'number' },
+  { fact: 'attachment_kinds', label: texts.kindsOfAttachments, of: 'list' },
+  { fact: 'attachment_labels', label: texts.labelsOfAttachments, of: 'list' },
+  { fact: 'venue_ids', label: texts.venues, of: 'list' },
 ] as const;
 export type Fact = (typeof FACTS)[number]['fact'];
 export type FactKind = (typeof FACTS)[number]['of'];
 
 export const TESTS = {
   text: [
-    { test: '==', label: 'is' },
-    { test: '!=', label: 'is not' },
-    { test: 'in', label: 'is one of' },
-    { test: 'missing', label: 'is missing' },
+    { test: '==', label: texts.is },
+    { test: '!=', label: texts.isNot },
+    { test: 'in', label: texts.isOneOf },
+    { test: 'missing', label: texts.isMissing },
   ],
   number: [
-    { test: '>=', label: 'is at least' },
-    { test: '<=', label: 'is at most' },
-    { test: '>', label: 'is more than' },
-    { test: '<', label: 'is less than' },
-    { test: '==', label: 'is' },
-    { test: '!=', label: 'is not' },
+    { test: '>=', label: texts.isAtLeast },
+    { test: '<=', label: texts.isAtMost },
+    { test: '>', label: texts.isMoreThan },
+    { test: '<', label: texts.isLessThan },
+    { test: '==', label: texts.is },
+    { test: '!=', label: texts.isNot },
   ],
   list: [
-    { test: 'has', label: 'has' },
-    { test: 'has not', label: 'has not' },
+    { test: 'has', label: texts.has },
+    { test: 'has not', label: texts.hasNot },
   ],
 } as const;
 

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import { Alert, Button, Group, Stack, Text, Textarea } from '@mantine/core';
 import { parseRules, rulesText } from './parse-rules.ts';
+import * as texts from './policy-texts.ts';
 import { RulesFields } from './rules-fields.tsx';
 import { formOf, rulesOf, type RulesForm } from './rules-form.ts';
 
@@ -21,13 +22,13 @@ export function RulesInput({ text, onChange }: RulesInputProps): ReactNode {
   const write = (form: RulesForm): void => onChange(rulesText(rulesOf(form)));
   return (
     <Stack gap="sm">
-      <Stack gap="sm" component="section" aria-label="Rules as a form">
+      <Stack gap="sm" component="section" aria-label={texts.rulesAsAForm}>
         {fault === undefined ? (
           <Fields rules={rules} onWrite={write} />
         ) : (
-          <Alert color="yellow" title="The JSON has a fault">
+          <Alert color="yellow" title={texts.theJsonHasAFault}>
             <Text size="sm" className="wrap">
-              {fault} The form is filled again once it is mended; nothing that was typed is lost.
+              {texts.faultInJson(fault)}
             </Text>
           </Alert>
         )}
@@ -35,19 +36,19 @@ export function RulesInput({ text, onChange }: RulesInputProps): ReactNode {
       <details open={isOpen || fault !== undefined} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
           <Text size="sm" component="span">
-            The same as JSON
+            {texts.theSameAsJson}
           </Text>
         </summary>
         {(isOpen || fault !== undefined) && (
           <Textarea
-            label="Rules as JSON"
+            label={texts.rulesAsJson}
             value={text}
             error={fault}
             autosize
             minRows={8}
             maxRows={32}
             spellCheck={false}
-            description="JSON Logic over case_type, venue_ids, metadata, attachment_count, attachment_kinds, attachment_labels; the first rule that holds decides. Left empty: a person names each outcome."
+            description={texts.rulesAsJsonHint}
             styles={{ input: { fontFamily: 'var(--mantine-font-family-monospace)', fontSize: '0.82rem' } }}
             onChange={(event) => onChange(event.currentTarget.value)}
           />
@@ -66,23 +67,20 @@ function Fields({ rules = null, onWrite }: FieldsProps): ReactNode {
   if (rules === null)
     return (
       <Stack gap="xs" align="flex-start">
-        <Text size="sm">This version has no rules: a person names each outcome.</Text>
+        <Text size="sm">{texts.noRulesHint}</Text>
         <Button size="xs" variant="default" onClick={() => onWrite(FIRST)}>
-          Add rules
+          {texts.addRules}
         </Button>
       </Stack>
     );
   const form = formOf(rules);
   if (form !== undefined) return <RulesFields form={form} onChange={onWrite} />;
   return (
-    <Alert color="yellow" title="The form cannot show this">
-      <Text size="sm">
-        Rules are an object with rules (each with when, decision and reason_codes) and a default (decision and
-        reason_codes), and nothing else.
-      </Text>
+    <Alert color="yellow" title={texts.theFormCannotShowThis}>
+      <Text size="sm">{texts.formCannotShowThisHint}</Text>
       <Group mt="xs">
         <Button size="xs" variant="default" onClick={() => onWrite(FIRST)}>
-          Begin anew
+          {texts.beginAnew}
         </Button>
       </Group>
     </Alert>

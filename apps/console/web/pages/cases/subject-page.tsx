@@ -15,6 +15,7 @@ import type { Eligibility } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { ReasonCodes } from './reason-codes.tsx';
+import * as texts from './texts.ts';
 
 /** One subject: whether they may enter, why, and all changes. */
 export function SubjectPage(): ReactNode {
@@ -26,7 +27,7 @@ export function SubjectPage(): ReactNode {
   return (
     <Page
       title={ref}
-      above={may('admin:read') ? [{ title: 'Subjects', to: to('subjects') }] : []}
+      above={may('admin:read') ? [{ title: texts.subjects, to: to('subjects') }] : []}
       actions={found.data !== undefined && <Actions subject={found.data} />}
     >
       {found.isError && <ProblemView error={found.error} onRetry={() => void found.refetch()} />}
@@ -44,25 +45,34 @@ export function SubjectPage(): ReactNode {
 interface Action {
   readonly path: 'suspend' | 'reinstate' | 'revoke' | 'confirm';
   readonly title: string;
+  readonly question: (subject: string) => string;
   readonly words: string;
 }
 
 const SUSPEND: Action = {
   path: 'suspend',
-  title: 'Suspend',
-  words: 'The gate denies from now on, until somebody reinstates them.',
+  title: texts.suspend,
+  question: texts.suspendSubject,
+  words: texts.suspendHint,
 };
 const REINSTATE: Action = {
   path: 'reinstate',
-  title: 'Reinstate',
-  words: 'The suspension ends; the decision is valid again.',
+  title: texts.reinstate,
+  question: texts.reinstateSubject,
+  words: texts.reinstateHint,
 };
 const REVOKE: Action = {
   path: 'revoke',
-  title: 'Revoke',
-  words: 'The gate denies permanently in this environment. This cannot be undone.',
+  title: texts.revoke,
+  question: texts.revokeSubject,
+  words: texts.revokeHint,
 };
-const CONFIRM: Action = { path: 'confirm', title: 'Confirm', words: 'Their current record becomes valid again.' };
+const CONFIRM: Action = {
+  path: 'confirm',
+  title: texts.confirm,
+  question: texts.confirmSubject,
+  words: texts.confirmHint,
+};
 
 /** The actions on a subject in each state. */
 const ACTIONS: Readonly<Record<Eligibility['status'], readonly Action[]>> = {
@@ -94,7 +104,7 @@ function Actions({ subject }: { readonly subject: Eligibility }): ReactNode {
       ))}
       {asked !== undefined && (
         <ConfirmDialog
-          title={`${asked.title} ${subject.subject_ref}?`}
+          title={asked.question(subject.subject_ref)}
           action={asked.title}
           reasonMax={500}
           onClose={() => setAsked(undefined)}
@@ -126,17 +136,17 @@ function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
   return (
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-        <Fact label="Eligibility">
+        <Fact label={texts.eligibility}>
           <State value={subject.status} />
         </Fact>
-        <Fact label="Venues">{subject.venue_ids.join(', ') || 'None'}</Fact>
-        <Fact label="Reasons">
+        <Fact label={texts.venues}>{subject.venue_ids.join(', ') || texts.none}</Fact>
+        <Fact label={texts.reasons}>
           <ReasonCodes codes={subject.reason_codes} />
         </Fact>
-        <Fact label="Policy version">{subject.policy_version ?? '–'}</Fact>
-        <Fact label="Valid from">{time(subject.valid_from)}</Fact>
-        <Fact label="Valid until">{subject.valid_until === null ? 'No end' : time(subject.valid_until)}</Fact>
-        <Fact label="Case">
+        <Fact label={texts.policyVersion}>{subject.policy_version ?? '–'}</Fact>
+        <Fact label={texts.validFrom}>{time(subject.valid_from)}</Fact>
+        <Fact label={texts.validUntil}>{subject.valid_until === null ? texts.noEnd : time(subject.valid_until)}</Fact>
+        <Fact label={texts.theCase}>
           {subject.case_id === null ? (
             '–'
           ) : (
@@ -145,15 +155,15 @@ function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
             </Anchor>
           )}
         </Fact>
-        <Fact label="Record version">{subject.record_version}</Fact>
+        <Fact label={texts.recordVersion}>{subject.record_version}</Fact>
         {subject.revoked_at !== null && (
-          <Fact label="Revoked">
+          <Fact label={texts.revoked}>
             {time(subject.revoked_at)}: {subject.revocation_reason}
           </Fact>
         )}
         {subject.ledger_record_id !== null && (
-          <Fact label="Ledger record">
-            <CodeText value={subject.ledger_record_id} label="the ledger record" short={26} />
+          <Fact label={texts.ledgerRecord}>
+            <CodeText value={subject.ledger_record_id} label={texts.copyTheLedgerRecord} short={26} />
           </Fact>
         )}
       </SimpleGrid>
@@ -164,9 +174,9 @@ function Facts({ subject }: { readonly subject: Eligibility }): ReactNode {
 function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
   const { name: environment } = useEnvironment();
   return (
-    <Section title="History">
+    <Section title={texts.history}>
       <CursorTable
-        label="History"
+        label={texts.history}
         page={named(
           listed('/admin/case-gate/admin/v1/subjects/{subject_ref}/history', {
             path: { subject_ref: subjectRef },
@@ -175,16 +185,16 @@ function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
         )}
         rowKey={({ record_version }) => String(record_version)}
         columns={[
-          { title: 'Version', width: '6rem', cell: ({ record_version }) => record_version },
-          { title: 'What', cell: ({ event }) => event.replaceAll(/[._]/g, ' ') },
-          { title: 'Who', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
-          { title: 'When', width: '13rem', cell: ({ changed_at }) => <Time value={changed_at} /> },
+          { title: texts.version, width: '6rem', cell: ({ record_version }) => record_version },
+          { title: texts.what, cell: ({ event }) => event.replaceAll(/[._]/g, ' ') },
+          { title: texts.who, cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
+          { title: texts.when, width: '13rem', cell: ({ changed_at }) => <Time value={changed_at} /> },
           {
-            title: 'Record',
+            title: texts.record,
             wraps: true,
             cell: ({ record }) => (
               <details>
-                <summary>Show</summary>
+                <summary>{texts.show}</summary>
                 <pre className="wrap" style={{ whiteSpace: 'pre-wrap', fontSize: '0.75rem' }}>
                   {JSON.stringify(record, null, 2)}
                 </pre>
@@ -192,7 +202,7 @@ function History({ subjectRef }: { readonly subjectRef: string }): ReactNode {
             ),
           },
         ]}
-        empty={<ListEmpty title="No change yet" />}
+        empty={<ListEmpty title={texts.noChangeYet} />}
       />
     </Section>
   );

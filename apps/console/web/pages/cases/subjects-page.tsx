@@ -15,20 +15,21 @@ import { exportOf } from './case-api.ts';
 import { State, wordOf } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
 import { Subject as SubjectLink } from './subject-link.tsx';
+import * as texts from './texts.ts';
 
 type Unconfirmed = Schemas['caseGateAdmin']['UnconfirmedSubject'];
 
 const CAUSES: Readonly<Record<Unconfirmed['cause'], string>> = {
-  changed_since: 'Changed after the newest ledger record that was kept',
-  not_in_ledger: 'The ledger does not hold this version',
-  newer_version_seen: 'A process has seen a later version',
+  changed_since: texts.changedSinceLedgerRecord,
+  not_in_ledger: texts.notInTheLedger,
+  newer_version_seen: texts.newerVersionSeen,
 };
 
 const STATUSES = ['eligible', 'ineligible', 'pending', 'unconfirmed', 'suspended', 'revoked'];
 
 /** The subjects of an environment, and those left unconfirmed by a declared loss. */
 export const SubjectsPage = (): ReactNode => (
-  <Page title="Subjects" intro="Who may enter: one record per subject, with all its changes.">
+  <Page title={texts.subjects} intro={texts.subjectsIntro}>
     <AllSubjects />
     <UnconfirmedSubjects />
   </Page>
@@ -41,21 +42,21 @@ function AllSubjects(): ReactNode {
     <>
       <FilterBox count={Object.keys(chosen).length}>
         <Select
-          label="Eligibility"
+          label={texts.eligibility}
           clearable
-          placeholder="All"
+          placeholder={texts.all}
           w={170}
           value={chosen.status ?? null}
           data={STATUSES.map((value) => ({ value, label: wordOf(value) }))}
           onChange={(status) => choose({ status })}
-          clearButtonProps={{ 'aria-label': 'Clear Eligibility' }}
+          clearButtonProps={{ 'aria-label': texts.clearEligibility }}
         />
       </FilterBox>
       <CursorTable
         isDense
-        label="Subjects"
+        label={texts.subjects}
         tools={{
-          searches: 'the reference of the subject',
+          searches: texts.wordsInTheReferenceOfTheSubject,
           order: 'subject_ref',
           exports: isOperator ? exportOf(name, 'subjects', chosen) : undefined,
         }}
@@ -63,36 +64,36 @@ function AllSubjects(): ReactNode {
         rowKey={({ subject_ref }) => subject_ref}
         columns={[
           {
-            title: 'Subject',
+            title: texts.subject,
             sort: 'subject_ref',
             cell: ({ subject_ref }) => <SubjectLink subjectRef={subject_ref} />,
           },
           {
-            title: 'Eligibility',
+            title: texts.eligibility,
             width: '14rem',
             cell: ({ status, intact }) => (
               <Group gap={6}>
                 <State value={status} />
-                {!intact && <StateBadge tone="bad">Failed its check</StateBadge>}
+                {!intact && <StateBadge tone="bad">{texts.failedItsCheck}</StateBadge>}
               </Group>
             ),
           },
-          { title: 'Version', width: '7rem', cell: ({ record_version }) => record_version },
+          { title: texts.version, width: '7rem', cell: ({ record_version }) => record_version },
           {
-            title: 'Valid until',
+            title: texts.validUntil,
             width: '10rem',
             cell: ({ valid_until }) => (valid_until === null ? '–' : <Time value={valid_until} form="day" />),
           },
           {
-            title: 'Changed',
+            title: texts.changed,
             width: '9rem',
             sort: '-changed_at',
             cell: ({ changed_at }) => <Time value={changed_at} form="ago" />,
           },
         ]}
         empty={
-          <ListEmpty title={chosen.status === undefined ? 'No subject yet' : 'No subject has this eligibility'}>
-            A subject is listed from its first decided case on.
+          <ListEmpty title={chosen.status === undefined ? texts.noSubjectYet : texts.noSubjectHasThisEligibility}>
+            {texts.noSubjectHint}
           </ListEmpty>
         }
       />
@@ -104,16 +105,16 @@ function UnconfirmedSubjects(): ReactNode {
   const { name: environment, isOperator, reload, to } = useEnvironment();
   const [asked, setAsked] = useState<Unconfirmed>();
   return (
-    <Section title="Unconfirmed after a declared loss">
+    <Section title={texts.unconfirmedAfterADeclaredLoss}>
       <CursorTable
         isDense
-        label="Unconfirmed subjects"
+        label={texts.unconfirmedSubjects}
         cursorName="unconfirmed"
         page={listed('/admin/case-gate/admin/v1/unconfirmed-subjects', { query: { environment } })}
         rowKey={({ subject_ref }) => subject_ref}
         columns={[
           {
-            title: 'Subject',
+            title: texts.subject,
             cell: ({ subject_ref }) => (
               <Anchor component={Link} to={to(`subjects/${subject_ref}`)} fw={600} size="sm">
                 {subject_ref}
@@ -121,38 +122,38 @@ function UnconfirmedSubjects(): ReactNode {
             ),
           },
           {
-            title: 'Record',
+            title: texts.record,
             width: '11rem',
             cell: ({ status, record_version }) => (
               <Group gap={6}>
                 <State value={status} />
-                <span>{`version ${record_version}`}</span>
+                <span>{texts.versionNumber(record_version)}</span>
               </Group>
             ),
           },
-          { title: 'Why', cell: ({ cause }) => CAUSES[cause] },
-          { title: 'Changed', width: '9rem', cell: ({ changed_at }) => <Time value={changed_at} form="ago" /> },
+          { title: texts.why, cell: ({ cause }) => CAUSES[cause] },
+          { title: texts.changed, width: '9rem', cell: ({ changed_at }) => <Time value={changed_at} form="ago" /> },
           {
-            title: 'Actions',
+            title: texts.actions,
             width: '8rem',
             cell: (subject) =>
               isOperator && (
                 <Button size="compact-xs" variant="default" onClick={() => setAsked(subject)}>
-                  Confirm
+                  {texts.confirm}
                 </Button>
               ),
           },
         ]}
         empty={
-          <ListEmpty title="No unconfirmed subjects" icon="check">
-            After a declared loss of ledger records, those whose record is in doubt are listed here.
+          <ListEmpty title={texts.noUnconfirmedSubjects} icon="check">
+            {texts.noUnconfirmedSubjectsHint}
           </ListEmpty>
         }
       />
       {asked !== undefined && (
         <ConfirmDialog
-          title="Confirm this record?"
-          action="Confirm"
+          title={texts.confirmThisRecord}
+          action={texts.confirm}
           reasonMax={500}
           onClose={() => setAsked(undefined)}
           run={(reason) =>
@@ -168,9 +169,9 @@ function UnconfirmedSubjects(): ReactNode {
         >
           <Stack gap={4}>
             <Text size="sm" className="wrap">
-              {asked.subject_ref} counts again at the gate as it stands: <State value={asked.status} />
+              {texts.countsAgainAtTheGate(asked.subject_ref, <State value={asked.status} />)}
             </Text>
-            <Text size="sm">{CAUSES[asked.cause]}. Look at its history first.</Text>
+            <Text size="sm">{texts.lookAtItsHistoryFirst(CAUSES[asked.cause])}</Text>
           </Stack>
         </ConfirmDialog>
       )}

@@ -11,6 +11,7 @@ import { filled } from '../form-faults.ts';
 import { exportOf, type Venue } from './case-api.ts';
 import { State } from './case-words.tsx';
 import { useEnvironment } from './environment.tsx';
+import * as texts from './texts.ts';
 
 /** The venues; a closed venue admits nobody. */
 export function VenuesPage(): ReactNode {
@@ -18,41 +19,41 @@ export function VenuesPage(): ReactNode {
   const [open, setOpen] = useState<Venue | 'new'>();
   return (
     <Page
-      title="Venues"
-      intro="A closed venue admits nobody, as soon as the change is saved."
-      actions={isOperator && <Button onClick={() => setOpen('new')}>New venue</Button>}
+      title={texts.venues}
+      intro={texts.venuesIntro}
+      actions={isOperator && <Button onClick={() => setOpen('new')}>{texts.newVenue}</Button>}
     >
       <CursorTable
-        label="Venues"
+        label={texts.venues}
         tools={{
-          searches: 'id or name',
+          searches: texts.wordsInIdOrName,
           order: 'id',
           exports: isOperator ? exportOf(name, 'venues') : undefined,
         }}
         page={listed('/admin/case-gate/admin/v1/venues', { query: { environment: name } })}
         rowKey={({ venue_id }) => venue_id}
         columns={[
-          { title: 'Name', cell: ({ name: venueName }) => <strong>{venueName}</strong> },
-          { title: 'Id', sort: 'id', cell: ({ venue_id }) => <code>{venue_id}</code> },
-          { title: 'State', width: '8rem', cell: ({ active }) => <State value={active ? 'open' : 'closed'} /> },
+          { title: texts.name, cell: ({ name: venueName }) => <strong>{venueName}</strong> },
+          { title: texts.id, sort: 'id', cell: ({ venue_id }) => <code>{venue_id}</code> },
+          { title: texts.state, width: '8rem', cell: ({ active }) => <State value={active ? 'open' : 'closed'} /> },
           {
-            title: 'Changed',
+            title: texts.changed,
             width: '9rem',
             sort: '-updated_at',
             cell: ({ updated_at }) => <Time value={updated_at} form="ago" />,
           },
           {
-            title: 'Actions',
+            title: texts.actions,
             width: '8rem',
             cell: (venue) =>
               isOperator && (
                 <Button size="compact-xs" variant="default" onClick={() => setOpen(venue)}>
-                  Change
+                  {texts.change}
                 </Button>
               ),
           },
         ]}
-        empty={<ListEmpty title="No venue yet">An approval names venues, or all of them.</ListEmpty>}
+        empty={<ListEmpty title={texts.noVenueYet}>{texts.noVenueYetHint}</ListEmpty>}
       />
       {open !== undefined && (
         <VenueDialog venue={open === 'new' ? undefined : open} onClose={() => setOpen(undefined)} />
@@ -83,8 +84,8 @@ function VenueDialog({
   });
   return (
     <FormDialog
-      title={venue === undefined ? 'New venue' : venue.venue_id}
-      action="Save"
+      title={venue === undefined ? texts.newVenue : venue.venue_id}
+      action={texts.save}
       form={form}
       doing={venue === undefined ? make : change}
       onSubmit={({ venue_id, ...body }) =>
@@ -96,15 +97,15 @@ function VenueDialog({
     >
       {venue === undefined && (
         <TextInput
-          label="Id"
-          description="Letters, digits, hyphens and underscores. It never changes."
+          label={texts.id}
+          description={texts.idHint}
           required
           maxLength={64}
           {...form.getInputProps('venue_id')}
         />
       )}
-      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
-      <Checkbox label="Open" {...form.getInputProps('active', { type: 'checkbox' })} />
+      <TextInput label={texts.name} required maxLength={200} {...form.getInputProps('name')} />
+      <Checkbox label={texts.open} {...form.getInputProps('active', { type: 'checkbox' })} />
     </FormDialog>
   );
 }

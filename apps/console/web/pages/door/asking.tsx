@@ -6,6 +6,7 @@ import { CodeScanner } from './code-scanner.tsx';
 import classes from './door.module.css';
 import { deny, subjectIn } from './judge-answer.ts';
 import type { Post } from './test-post.ts';
+import * as texts from './texts.ts';
 import { useAwake, useKiosk } from './use-kiosk.ts';
 import { SHOWN_SECONDS, VerdictPanel, type Shown } from './verdict-panel.tsx';
 
@@ -103,8 +104,8 @@ export function Asking({ post, onLeave }: { readonly post: Post; readonly onLeav
         >
           <TextInput
             ref={input}
-            label="Subject"
-            placeholder="subj_…"
+            label={texts.subject}
+            placeholder={texts.subjectExample}
             size="xl"
             value={text}
             maxLength={2048}
@@ -136,14 +137,14 @@ function Bar({ venueId, onLeave }: { readonly venueId: string; readonly onLeave:
   return (
     <header className={classes['bar']}>
       <Title order={1} size="h3" className="wrap">
-        Door of {venueId}
+        {texts.doorOf(venueId)}
       </Title>
       <Group gap="xs">
         <Button variant="default" onClick={() => kiosk.set(!kiosk.isOn)}>
-          {kiosk.isOn ? 'Show the menu' : 'Full screen'}
+          {kiosk.isOn ? texts.showTheMenu : texts.fullScreen}
         </Button>
         <Button variant="default" onClick={onLeave}>
-          Forget the key
+          {texts.forgetTheKey}
         </Button>
       </Group>
     </header>
@@ -164,17 +165,17 @@ function AskButtons({
     <>
       <div className={classes['buttons']}>
         <Button type="submit" size="xl">
-          Check
+          {texts.check}
         </Button>
         {fault === undefined && (
           <Button variant="default" size="xl" aria-expanded={isScanning} onClick={isScanning ? onStop : onScan}>
-            {isScanning ? 'Stop the camera' : 'Scan a code'}
+            {isScanning ? texts.stopTheCamera : texts.scanACode}
           </Button>
         )}
       </div>
       {fault !== undefined && (
         <Text size="sm" c="dimmed">
-          {fault} A scanner that types works everywhere.
+          {texts.aScannerThatTypesWorksEverywhere(fault)}
         </Text>
       )}
     </>

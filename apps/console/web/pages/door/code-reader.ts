@@ -1,3 +1,5 @@
+import * as texts from './texts.ts';
+
 /** Widest image that is looked at: a code that fills a tenth of it can still be read, and a frame costs milliseconds. */
 const MAX_WIDTH = 960;
 
@@ -55,7 +57,7 @@ function workerReader(): CodeReader {
 
 /** Why this page has no camera; undefined if it may have one. */
 export function cameraFault(): string | undefined {
-  if (!globalThis.isSecureContext) return 'No camera: browsers give it to pages served over HTTPS only.';
-  if (typeof navigator.mediaDevices?.getUserMedia !== 'function') return 'No camera: this browser gives pages none.';
+  if (!globalThis.isSecureContext) return texts.noCameraWithoutHttps;
+  if (typeof navigator.mediaDevices?.getUserMedia !== 'function') return texts.noCameraInThisBrowser;
   return undefined;
 }

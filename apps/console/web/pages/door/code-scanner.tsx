@@ -1,15 +1,16 @@
 import { Alert } from '@mantine/core';
 import { useEffect, useRef, useState, type ReactNode } from 'react';
 import { openCodeReader } from './code-reader.ts';
+import * as texts from './texts.ts';
 import classes from './door.module.css';
 
 /** Interval of reading the camera image. */
 const LOOK_MS = 200;
 
 const FAULTS: Readonly<Record<string, string>> = {
-  NotAllowedError: 'This page may not use the camera. Allow it in the browser, or type the code.',
-  NotFoundError: 'This device has no camera. Type the code.',
-  NotReadableError: 'Another program uses the camera. Close it, or type the code.',
+  NotAllowedError: texts.cameraNotAllowed,
+  NotFoundError: texts.cameraNotFound,
+  NotReadableError: texts.cameraInUse,
 };
 
 /** Shows the camera until one code was read. Images stay on the tablet. */
@@ -30,18 +31,23 @@ export function CodeScanner({
     const stop = new AbortController();
     scan(video.current!, stop.signal).then(
       (code) => code !== undefined && told.current(code),
-      (error: unknown) =>
-        setFault((error instanceof DOMException && FAULTS[error.name]) || 'The camera failed. Type the code.'),
+      (error: unknown) => setFault((error instanceof DOMException && FAULTS[error.name]) || texts.cameraFailed),
     );
     return () => stop.abort();
   }, []);
   if (fault !== undefined)
     return (
-      <Alert color="red" title="The camera cannot be used" withCloseButton closeButtonLabel="Close" onClose={onFail}>
+      <Alert
+        color="red"
+        title={texts.theCameraCannotBeUsed}
+        withCloseButton
+        closeButtonLabel={texts.close}
+        onClose={onFail}
+      >
         {fault}
       </Alert>
     );
-  return <video className={classes['video']} ref={video} muted playsInline aria-label="Camera image" />;
+  return <video className={classes['video']} ref={video} muted playsInline aria-label={texts.cameraImage} />;
 }
 
 async function scan(video: HTMLVideoElement, stopped: AbortSignal): Promise<string | undefined> {

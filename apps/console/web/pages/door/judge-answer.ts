@@ -1,3 +1,5 @@
+import * as texts from './texts.ts';
+
 /** The subject and the venue to enter. */
 export interface Question {
   readonly subjectRef: string;
@@ -24,35 +26,35 @@ export interface Verdict {
 }
 
 const REASONS: Readonly<Record<string, readonly [reason: string, advice?: string]>> = {
-  ELIGIBLE: ['May enter.'],
-  SUBJECT_UNKNOWN: ['This code is unknown.', 'Check the code and ask again.'],
-  ELIGIBILITY_REVOKED: ['The permission to enter was revoked.'],
-  ELIGIBILITY_SUSPENDED: ['The permission to enter is suspended.'],
-  ELIGIBILITY_UNCONFIRMED: ['The record has to be confirmed by an operator first.', 'Call the office.'],
-  NO_SEALED_DECISION: ['Nothing has been decided yet.'],
-  INELIGIBLE: ['The case was declined.'],
-  ELIGIBILITY_NOT_YET_VALID: ['The permission is not valid yet.'],
-  ELIGIBILITY_EXPIRED: ['The permission has expired.'],
-  POLICY_VERSION_MISMATCH: ['The permission was given under other rules.'],
-  VENUE_UNKNOWN: ['This venue is not known, or closed.', 'Check the venue of this tablet.'],
-  VENUE_NOT_PERMITTED: ['The permission is for other venues.'],
-  BACKEND_UNAVAILABLE: ['The service cannot check this now.', 'Ask again in a moment.'],
-  DEADLINE_EXCEEDED: ['The check took too long.', 'Ask again.'],
-  RECORD_INTEGRITY_FAILED: ['The record was modified.', 'Call the office.'],
-  OVERLOADED: ['The service is busy.', 'Ask again in a moment.'],
-  INTERNAL_ERROR: ['The service failed.', 'Ask again in a moment.'],
-  NO_NETWORK: ['The service cannot be reached.', 'Check the network of this tablet.'],
-  TOO_SLOW: ['No answer within two seconds.', 'Ask again.'],
-  BAD_ANSWER: ['The answer cannot be trusted.', 'Ask again; call the office if it happens again.'],
-  KEY_REFUSED: ['The key of this tablet was refused.', 'Enter the key again.'],
-  FORBIDDEN: ['The key of this tablet may not ask the gate.', 'Enter another key.'],
-  NOT_A_SUBJECT: ['Not a code of a person.', 'A code starts with subj_. Type or scan it again.'],
-  RATE_LIMITED: ['Too many requests at once.', 'Wait a moment and ask again.'],
+  ELIGIBLE: [texts.mayEnter],
+  SUBJECT_UNKNOWN: [texts.thisCodeIsUnknown, texts.checkTheCodeAndAskAgain],
+  ELIGIBILITY_REVOKED: [texts.thePermissionToEnterWasRevoked],
+  ELIGIBILITY_SUSPENDED: [texts.thePermissionToEnterIsSuspended],
+  ELIGIBILITY_UNCONFIRMED: [texts.theRecordHasToBeConfirmed, texts.callTheOffice],
+  NO_SEALED_DECISION: [texts.nothingHasBeenDecidedYet],
+  INELIGIBLE: [texts.theCaseWasDeclined],
+  ELIGIBILITY_NOT_YET_VALID: [texts.thePermissionIsNotValidYet],
+  ELIGIBILITY_EXPIRED: [texts.thePermissionHasExpired],
+  POLICY_VERSION_MISMATCH: [texts.permissionUnderOtherRules],
+  VENUE_UNKNOWN: [texts.thisVenueIsNotKnown, texts.checkTheVenueOfThisTablet],
+  VENUE_NOT_PERMITTED: [texts.thePermissionIsForOtherVenues],
+  BACKEND_UNAVAILABLE: [texts.theServiceCannotCheckThisNow, texts.askAgainInAMoment],
+  DEADLINE_EXCEEDED: [texts.theCheckTookTooLong, texts.askAgain],
+  RECORD_INTEGRITY_FAILED: [texts.theRecordWasModified, texts.callTheOffice],
+  OVERLOADED: [texts.theServiceIsBusy, texts.askAgainInAMoment],
+  INTERNAL_ERROR: [texts.theServiceFailed, texts.askAgainInAMoment],
+  NO_NETWORK: [texts.theServiceCannotBeReached, texts.checkTheNetworkOfThisTablet],
+  TOO_SLOW: [texts.noAnswerWithinTwoSeconds, texts.askAgain],
+  BAD_ANSWER: [texts.theAnswerCannotBeTrusted, texts.askAgainOrCallTheOffice],
+  KEY_REFUSED: [texts.keyWasRefused, texts.enterTheKeyAgain],
+  FORBIDDEN: [texts.keyMayNotAsk, texts.enterAnotherKey],
+  NOT_A_SUBJECT: [texts.notACodeOfAPerson, texts.aCodeStartsWithSubj],
+  RATE_LIMITED: [texts.tooManyRequestsAtOnce, texts.waitAMomentAndAskAgain],
 };
 
 /** A denial with a code; unknown codes are shown as they are. */
 export function deny(code: string, decisionId?: string): Verdict {
-  const [reason, advice] = Object.hasOwn(REASONS, code) ? REASONS[code]! : ['Refused.'];
+  const [reason, advice] = Object.hasOwn(REASONS, code) ? REASONS[code]! : [texts.refused];
   return { decision: 'deny', code, reason, advice, decisionId };
 }
 

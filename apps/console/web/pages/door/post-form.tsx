@@ -7,6 +7,7 @@ import classes from './door.module.css';
 import { focusFault } from '../form-faults.ts';
 import { forgetPost, keepPost } from './kept-post.ts';
 import { testPost, type Post, type PostFault } from './test-post.ts';
+import * as texts from './texts.ts';
 
 /** The open venues of the environment live, for whoever may list them; the key may be of another one. */
 function useVenues(): readonly Venue[] {
@@ -49,17 +50,13 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
   return (
     <form className={classes['post']} onSubmit={(event) => void start(event)} autoComplete="off" noValidate>
       <Stack gap="md">
-        <Title order={1}>Door</Title>
-        <Text>This page asks the gate whether somebody may enter.</Text>
+        <Title order={1}>{texts.door}</Title>
+        <Text>{texts.doorIntro}</Text>
         <div className={classes['fields']}>
           <TextInput
             name="venue"
-            label="Venue"
-            description={
-              venues.length === 0
-                ? 'The venue id of this tablet.'
-                : 'The venue id of this tablet; those of the environment live are offered.'
-            }
+            label={texts.venue}
+            description={venues.length === 0 ? texts.venueHint : texts.venueHintWithOffer}
             defaultValue={lastVenueId}
             list={listId}
             size="lg"
@@ -78,8 +75,8 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
           </datalist>
           <PasswordInput
             name="gate-key"
-            label="Gate key"
-            description="With the scope gate:check. It is tried at the gate before the door opens."
+            label={texts.gateKey}
+            description={texts.gateKeyHint}
             size="lg"
             required
             maxLength={100}
@@ -87,19 +84,14 @@ export function PostForm({ onStart, lastVenueId }: PostFormProps): ReactNode {
             error={faultAt('key')}
           />
         </div>
-        <Checkbox
-          name="keep"
-          size="md"
-          label="Keep both until this tab is closed"
-          description="Else they stay in the memory of this page, and a reload forgets them."
-        />
+        <Checkbox name="keep" size="md" label={texts.keepBoth} description={texts.keepBothHint} />
         {faultAt('service') !== undefined && (
-          <Alert color="red" role="alert" title="The door cannot be opened yet">
+          <Alert color="red" role="alert" title={texts.theDoorCannotBeOpenedYet}>
             {faultAt('service')}
           </Alert>
         )}
         <Button type="submit" size="lg" loading={isTesting}>
-          Open the door page
+          {texts.openTheDoorPage}
         </Button>
       </Stack>
     </form>

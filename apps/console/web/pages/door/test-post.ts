@@ -1,4 +1,5 @@
 import { DOOR_DEADLINE_MS, type GatePorts } from './ask-gate.ts';
+import * as texts from './texts.ts';
 
 /** The settings of a tablet. */
 export interface Post {
@@ -11,14 +12,14 @@ export type PostFault = { readonly at: 'key' | 'venue' | 'service'; readonly say
 
 const UNREACHED: PostFault = {
   at: 'service',
-  says: 'The service cannot be reached. Check the network of this tablet, then try again.',
+  says: texts.serviceUnreachable,
 };
 
 const FAULTS: Readonly<Record<number, PostFault>> = {
-  401: { at: 'key', says: 'The gate does not know this key, or the key has ended.' },
-  403: { at: 'key', says: 'This key may not ask the gate: it lacks the scope gate:check.' },
-  404: { at: 'venue', says: 'There is no such venue in the environment of this key.' },
-  429: { at: 'service', says: 'Too many requests at once. Wait a moment, then try again.' },
+  401: { at: 'key', says: texts.keyUnknown },
+  403: { at: 'key', says: texts.keyLacksScope },
+  404: { at: 'venue', says: texts.venueUnknown },
+  429: { at: 'service', says: texts.tooManyRequests },
 };
 
 /**
@@ -44,7 +45,7 @@ async function refusalOf({ fetch }: Pick<GatePorts, 'fetch'>, post: Post): Promi
     if (response.status !== 200) return FAULTS[response.status] ?? UNREACHED;
     const { venue_id: venueId, active } = (await response.json()) as { venue_id?: unknown; active?: unknown };
     if (venueId !== post.venueId) return UNREACHED;
-    return active === true ? undefined : { at: 'venue', says: 'This venue is closed: nobody may enter.' };
+    return active === true ? undefined : { at: 'venue', says: texts.venueClosed };
   } catch {
     return UNREACHED;
   }
@@ -52,9 +53,7 @@ async function refusalOf({ fetch }: Pick<GatePorts, 'fetch'>, post: Post): Promi
 
 function formFaults({ key, venueId }: Post): readonly PostFault[] {
   const faults: PostFault[] = [];
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(venueId))
-    faults.push({ at: 'venue', says: 'Letters, digits, hyphens and underscores only.' });
-  if (!/^gk_[A-Za-z0-9_-]{43}$/.test(key))
-    faults.push({ at: 'key', says: 'A gate key starts with gk_ and has 46 characters.' });
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(venueId)) faults.push({ at: 'venue', says: texts.venueFault });
+  if (!/^gk_[A-Za-z0-9_-]{43}$/.test(key)) faults.push({ at: 'key', says: texts.keyFault });
   return faults;
 }

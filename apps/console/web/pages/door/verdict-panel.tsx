@@ -2,6 +2,7 @@ import { Button } from '@mantine/core';
 import type { ReactNode } from 'react';
 import classes from './door.module.css';
 import type { Verdict } from './judge-answer.ts';
+import * as texts from './texts.ts';
 
 /** What the door shows: `about` is the code that was asked about, as it was typed or scanned. */
 export type Shown =
@@ -22,7 +23,7 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
   return (
     <section
       className={classes['verdict']}
-      aria-label="Verdict"
+      aria-label={texts.verdict}
       aria-live="assertive"
       aria-atomic
       data-verdict={verdict?.decision ?? shown.state}
@@ -30,13 +31,13 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
     >
       {verdict === undefined ? (
         <p className={classes['waiting']}>
-          {shown.state === 'asking' ? 'Asking the gate…' : 'Ready for the next person.'}
+          {shown.state === 'asking' ? texts.askingTheGate : texts.readyForTheNextPerson}
         </p>
       ) : (
         <>
           <p className={classes['word']}>
             <span aria-hidden>{verdict.decision === 'allow' ? '✓' : isCode ? '✕' : '↻'}</span>{' '}
-            {verdict.decision === 'allow' ? 'ALLOW' : isCode ? 'DENY' : 'AGAIN'}
+            {verdict.decision === 'allow' ? texts.allow : isCode ? texts.deny : texts.again}
           </p>
           <p className={classes['about']}>{shown.state === 'told' && shown.about.slice(0, MAX_ABOUT)}</p>
           <p className={classes['reason']}>{verdict.reason}</p>
@@ -45,9 +46,9 @@ export function VerdictPanel({ shown, onNext }: { readonly shown: Shown; readonl
             {verdict.code}
             {verdict.decisionId !== undefined && ` · ${verdict.decisionId}`}
           </p>
-          <p>Shown for {SHOWN_SECONDS} seconds, or until the next code.</p>
+          <p>{texts.shownFor(SHOWN_SECONDS)}</p>
           <Button variant="white" color="dark" size="lg" onClick={onNext}>
-            Next person
+            {texts.nextPerson}
           </Button>
         </>
       )}

@@ -1,15 +1,16 @@
 import type { ReactNode } from 'react';
 import { Group } from '@mantine/core';
 import { PartTabs } from '../part-tabs.tsx';
+import * as texts from './texts.ts';
 
 /** What was written, and what was refused. */
 export const DataViewTabs = (): ReactNode => (
   <Group>
     <PartTabs
-      label="Pages of the data view"
+      label={texts.pagesOfTheDataView}
       tabs={[
-        { to: '/events', title: 'Events', end: true },
-        { to: '/events/refused', title: 'Refused deliveries' },
+        { to: '/events', title: texts.events, end: true },
+        { to: '/events/refused', title: texts.refusedDeliveries },
       ]}
     />
   </Group>

@@ -15,6 +15,7 @@ import { titleOf } from '../networks/refusal-words.ts';
 import { pathOfRefused, RefusedState } from '../networks/refused-table.tsx';
 import { DataViewTabs } from './data-view-tabs.tsx';
 import { idOf, type IngestEvent, isRefused, type TailRow, useLiveTail } from './live-tail.ts';
+import * as texts from './texts.ts';
 
 const tones: Readonly<Record<IngestEvent['status'], Tone>> = { committed: 'good', rejected: 'bad', unknown: 'wait' };
 const filterNames = [
@@ -33,7 +34,7 @@ const SHOWN_RECORDS = 3;
 function columnsOf(nameOf: (networkId: string) => string): readonly Column<TailRow>[] {
   return [
     {
-      title: 'Event',
+      title: texts.event,
       sort: '-at',
       cell: (row) => (
         <Anchor
@@ -46,13 +47,13 @@ function columnsOf(nameOf: (networkId: string) => string): readonly Column<TailR
       ),
     },
     {
-      title: 'State',
+      title: texts.state,
       width: '8.5rem',
       cell: (row) => (isRefused(row) ? <RefusedState {...row} /> : <EventState status={row.status} />),
     },
-    { title: 'Network', cell: ({ networkId }) => nameOf(networkId) },
-    { title: 'Types', cell: (row) => (isRefused(row) ? titleOf(row.reason, row.code) : typesIn(row)) },
-    { title: 'Records', cell: (row) => (isRefused(row) ? `of ${row.sourceName}` : recordsIn(row)) },
+    { title: texts.network, cell: ({ networkId }) => nameOf(networkId) },
+    { title: texts.types, cell: (row) => (isRefused(row) ? titleOf(row.reason, row.code) : typesIn(row)) },
+    { title: texts.records, cell: (row) => (isRefused(row) ? texts.ofSource(row.sourceName) : recordsIn(row)) },
   ];
 }
 
@@ -60,9 +61,10 @@ const typesIn = ({ types, kind }: IngestEvent): string =>
   kind === 'ping' ? 'ping' : types.slice(0, SHOWN_RECORDS).join(', ');
 
 function recordsIn({ records }: IngestEvent): string {
-  const shown = records.slice(0, SHOWN_RECORDS).map(({ id }) => id);
-  const more = records.length > SHOWN_RECORDS ? ` and ${records.length - SHOWN_RECORDS} more` : '';
-  return `${shown.join(', ')}${more}`;
+  const first = records.slice(0, SHOWN_RECORDS).map(({ id }) => id);
+  const shown = first.join(', ');
+  const more = records.length - SHOWN_RECORDS;
+  return more > 0 ? texts.listAndMore(shown, more) : shown;
 }
 
 /** Events, newest first; with `live` they are streamed. */
@@ -71,11 +73,11 @@ export function EventList(): ReactNode {
   const isLive = filters.live === '1';
   return (
     <Page
-      title="Data view"
-      intro="Each write and each ping, with its outcome in the ledger; without the content. Live shows refused deliveries, too."
+      title={texts.dataView}
+      intro={texts.dataViewIntro}
       actions={
         <Switch
-          label="Live"
+          label={texts.live}
           checked={isLive}
           onChange={(event) => setFilters({ live: event.currentTarget.checked ? '1' : null })}
         />
@@ -107,7 +109,7 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
   const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   return (
     <CursorTable<TailRow>
-      label="Events"
+      label={texts.events}
       isDense
       tools={{
         order: '-at',
@@ -119,10 +121,8 @@ function PagedList({ filters }: { filters: Filters }): ReactNode {
       rowKey={idOf}
       columns={columnsOf(nameOf)}
       empty={
-        <ListEmpty title="No such event" icon="events">
-          {Object.keys(query).length === 0
-            ? 'The first request of a key makes the first event.'
-            : 'No event matches these filters. Requests are found by their id for 24 hours.'}
+        <ListEmpty title={texts.noSuchEvent} icon="events">
+          {Object.keys(query).length === 0 ? texts.noEventYetHint : texts.noSuchEventHint}
         </ListEmpty>
       }
     />
@@ -145,27 +145,27 @@ function LiveList({ filters }: { filters: Filters }): ReactNode {
       <Group gap="xs" role="status">
         {state === 'refused' ? (
           <>
-            <StateBadge tone="bad">Not live: the service refused</StateBadge>
+            <StateBadge tone="bad">{texts.notLiveTheServiceRefused}</StateBadge>
             <Button size="compact-sm" variant="default" onClick={again}>
-              Connect again
+              {texts.connectAgain}
             </Button>
           </>
         ) : (
           <StateBadge tone={state === 'open' ? 'good' : 'wait'}>
-            {state === 'open' ? 'Watching' : 'Connecting'}
+            {state === 'open' ? texts.watching : texts.connecting}
           </StateBadge>
         )}
-        {missed && <Text size="sm">Some events may be missing here: turn Live off to see all.</Text>}
+        {missed && <Text size="sm">{texts.someEventsMayBeMissingHere}</Text>}
       </Group>
       <PlainTable
-        label="Events as they are written"
+        label={texts.eventsAsTheyAreWritten}
         rows={events}
         isDense
         rowKey={idOf}
         columns={columnsOf(nameOf)}
         empty={
-          <ListEmpty title="Waiting for the next event" icon="live">
-            What is written from now on appears here by itself.
+          <ListEmpty title={texts.waitingForTheNextEvent} icon="live">
+            {texts.waitingForTheNextEventHint}
           </ListEmpty>
         }
       />
@@ -203,13 +203,13 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
       <form onSubmit={find}>
         <Group align="flex-end" gap="xs" mb="sm">
           <TextInput
-            label="Event id, or request id of the last 24 hours"
+            label={texts.eventOrRequestId}
             flex="1 1 16rem"
             value={id}
             onChange={(event) => setId(event.currentTarget.value)}
           />
           <Button type="submit" variant="default">
-            Find
+            {texts.find}
           </Button>
           {isFiltered && (
             <Button
@@ -223,7 +223,7 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
                 );
               }}
             >
-              Clear all filters
+              {texts.clearAllFilters}
             </Button>
           )}
         </Group>
@@ -237,32 +237,32 @@ function Search({ filters, onChange }: { filters: Filters; onChange: SetFilters 
 
 const FilterFields = ({ filters, onChange }: { filters: Filters; onChange: SetFilters }): ReactNode => (
   <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="sm" w="100%">
-    <FilterText label="Network" name="networkId" filters={filters} onChange={onChange} />
-    <FilterText label="Channel (network.name)" name="channel" filters={filters} onChange={onChange} />
-    <FilterText label="Type" name="type" filters={filters} onChange={onChange} />
-    <FilterText label="Record id" name="recordId" filters={filters} onChange={onChange} />
-    <FilterText label="Delivery id of the sender" name="deliveryId" filters={filters} onChange={onChange} />
+    <FilterText label={texts.network} name="networkId" filters={filters} onChange={onChange} />
+    <FilterText label={texts.channelNetworkName} name="channel" filters={filters} onChange={onChange} />
+    <FilterText label={texts.type} name="type" filters={filters} onChange={onChange} />
+    <FilterText label={texts.recordId} name="recordId" filters={filters} onChange={onChange} />
+    <FilterText label={texts.deliveryIdOfTheSender} name="deliveryId" filters={filters} onChange={onChange} />
     <NativeSelect
-      label="State"
-      data={[{ value: '', label: 'Any' }, 'committed', 'rejected', 'unknown']}
+      label={texts.state}
+      data={[{ value: '', label: texts.any }, 'committed', 'rejected', 'unknown']}
       value={filters.status ?? ''}
       onChange={(event) => onChange({ status: event.currentTarget.value })}
     />
     <NativeSelect
-      label="Kind"
-      data={[{ value: '', label: 'Any' }, 'write', 'ping']}
+      label={texts.kind}
+      data={[{ value: '', label: texts.any }, 'write', 'ping']}
       value={filters.kind ?? ''}
       onChange={(event) => onChange({ kind: event.currentTarget.value })}
     />
     <TextInput
       type="datetime-local"
-      label="From"
+      label={texts.from}
       value={filters.from ?? ''}
       onChange={(event) => onChange({ from: event.currentTarget.value })}
     />
     <TextInput
       type="datetime-local"
-      label="To"
+      label={texts.to}
       value={filters.to ?? ''}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />

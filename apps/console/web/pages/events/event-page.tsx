@@ -14,8 +14,9 @@ import { provableRecord } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { EventState } from './event-list.tsx';
 import type { IngestEvent } from './live-tail.ts';
+import * as texts from './texts.ts';
 
-const above = [{ title: 'Data view', to: '/events' }];
+const above = [{ title: texts.dataView, to: '/events' }];
 
 /** One event: sender, outcome, and its records with links to their proofs. */
 export function EventPage(): ReactNode {
@@ -48,53 +49,48 @@ function Shown({ event }: { event: IngestEvent }): ReactNode {
   const nameOf = useNetworkName();
   return (
     <>
-      {event.status === 'unknown' && (
-        <Text size="sm">
-          It is not known whether it was written. It is no failure: sending the same request again with the same
-          Idempotency-Key resolves it.
-        </Text>
-      )}
+      {event.status === 'unknown' && <Text size="sm">{texts.outcomeUnknownHint}</Text>}
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-          <Fact label="State">
+          <Fact label={texts.state}>
             <EventState status={event.status} />
           </Fact>
-          <Fact label="When">
+          <Fact label={texts.when}>
             <Time value={event.at} />
           </Fact>
-          <Fact label="Kind">{event.kind}</Fact>
-          <Fact label="Network">
+          <Fact label={texts.kind}>{event.kind}</Fact>
+          <Fact label={texts.network}>
             <Anchor component={Link} to={`/networks/${event.networkId}`} size="sm">
               {nameOf(event.networkId)}
             </Anchor>
           </Fact>
           {event.keyId.startsWith('src_') ? (
-            <Fact label="Source">
+            <Fact label={texts.source}>
               <Anchor component={Link} to={deliveriesOf(event)} size="sm">
-                Its delivery
+                {texts.itsDelivery}
               </Anchor>
             </Fact>
           ) : (
-            <Fact label="Key">
-              <CodeText value={event.keyId} label="the id of the key" />
+            <Fact label={texts.key}>
+              <CodeText value={event.keyId} label={texts.copyTheIdOfTheKey} />
             </Fact>
           )}
-          <Fact label="Request">
-            <CodeText value={event.requestId} label="the request id" />
+          <Fact label={texts.request}>
+            <CodeText value={event.requestId} label={texts.copyTheRequestId} />
           </Fact>
-          <Fact label="Types">{event.types.join(', ') || 'none'}</Fact>
-          <Fact label="Sensitive members removed">{formatNumber(event.strippedFields)}</Fact>
+          <Fact label={texts.types}>{event.types.join(', ') || texts.none}</Fact>
+          <Fact label={texts.sensitiveMembersRemoved}>{formatNumber(event.strippedFields)}</Fact>
         </SimpleGrid>
       </Paper>
-      <Stack gap="sm" component="section" aria-label="Records">
-        <Title order={2}>Records</Title>
+      <Stack gap="sm" component="section" aria-label={texts.records}>
+        <Title order={2}>{texts.records}</Title>
         <PlainTable
-          label="Records"
+          label={texts.records}
           rows={event.records}
           rowKey={({ id, channel }) => `${channel} ${id}`}
           columns={[
             {
-              title: 'Record',
+              title: texts.record,
               cell: ({ id, channel }) => (
                 <Anchor
                   component={Link}
@@ -105,16 +101,16 @@ function Shown({ event }: { event: IngestEvent }): ReactNode {
                 </Anchor>
               ),
             },
-            { title: 'Channel', cell: ({ channel }) => channel },
+            { title: texts.channel, cell: ({ channel }) => channel },
             {
-              title: 'Transaction',
-              cell: ({ transactionId }) => <CodeText value={transactionId} label="the transaction id" />,
+              title: texts.transaction,
+              cell: ({ transactionId }) => <CodeText value={transactionId} label={texts.copyTheTransactionId} />,
             },
-            { title: 'Proof', cell: proofOf },
+            { title: texts.proof, cell: proofOf },
           ]}
           empty={
             <Text p="md" size="sm" c="dimmed">
-              {event.kind === 'ping' ? 'A ping writes nothing.' : 'Nothing was written.'}
+              {event.kind === 'ping' ? texts.aPingWritesNothing : texts.nothingWasWritten}
             </Text>
           }
         />

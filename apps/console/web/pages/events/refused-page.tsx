@@ -11,6 +11,7 @@ import {
   RefusedTable,
 } from '../networks/refused-table.tsx';
 import { DataViewTabs } from './data-view-tabs.tsx';
+import * as texts from './texts.ts';
 
 const filterNames = ['show', 'networkId', 'sourceId', ...refusedFilterNames] as const;
 
@@ -23,31 +24,31 @@ export function RefusedPage(): ReactNode {
   const isGrouped = show === 'same';
   return (
     <Page
-      title="Refused deliveries"
-      intro="Webhooks that were refused or wrote nothing, with the reason that their sender is not told."
-      above={[{ title: 'Data view', to: '/events' }]}
+      title={texts.refusedDeliveries}
+      intro={texts.refusedDeliveriesIntro}
+      above={[{ title: texts.dataView, to: '/events' }]}
     >
       <DataViewTabs />
       <Group gap="sm" align="flex-end">
         <NativeSelect
-          label="Network"
-          data={[{ value: '', label: 'Any' }, ...networks.map(({ id, name }) => ({ value: id, label: name }))]}
+          label={texts.network}
+          data={[{ value: '', label: texts.any }, ...networks.map(({ id, name }) => ({ value: id, label: name }))]}
           value={networkId ?? ''}
           onChange={(event) => setFilters({ networkId: event.currentTarget.value, sourceId: null })}
         />
         {networkId !== undefined && (
           <NativeSelect
-            label="Source"
-            data={[{ value: '', label: 'Any' }, ...sources.map(({ id, name }) => ({ value: id, label: name }))]}
+            label={texts.source}
+            data={[{ value: '', label: texts.any }, ...sources.map(({ id, name }) => ({ value: id, label: name }))]}
             value={sourceId ?? ''}
             onChange={(event) => setFilters({ sourceId: event.currentTarget.value })}
           />
         )}
         <SegmentedControl
-          aria-label="What to list"
+          aria-label={texts.whatToList}
           data={[
-            { value: 'each', label: 'Each delivery' },
-            { value: 'same', label: 'Same failures' },
+            { value: 'each', label: texts.eachDelivery },
+            { value: 'same', label: texts.sameFailures },
           ]}
           value={isGrouped ? 'same' : 'each'}
           onChange={(value) => setFilters({ show: value === 'same' ? value : null })}

@@ -8,6 +8,7 @@ import { Icon } from '../../shell/icons.tsx';
 import type { Mine } from '../../shell/mine.ts';
 import { quoted } from '../../shell/quoted.ts';
 import { SHOWN, sourcesOf, type FindSource, type Hit, type Reach } from './find-sources.ts';
+import * as texts from './texts.ts';
 import classes from './find.module.css';
 import { withoutSecrets } from './without-secrets.ts';
 
@@ -62,7 +63,7 @@ function useFound(reach: Reach, typed: string): Found {
 function shownOf({ group, all }: FindSource, hits: readonly Hit[], words: string): readonly Hit[] {
   const shown = hits.slice(0, SHOWN);
   if (hits.length <= SHOWN || all === undefined) return shown;
-  return [...shown, { id: '', title: `Show all: ${group.toLowerCase()} with ${quoted(words)}`, to: all(words) }];
+  return [...shown, { id: '', title: texts.showAllWith(group, quoted(words)), to: all(words) }];
 }
 
 interface FindProps {
@@ -78,11 +79,11 @@ export const FindDialog = ({ opened, ...props }: FindProps & { readonly opened: 
   <Modal
     opened={opened}
     onClose={props.onClose}
-    title="Search everything"
+    title={texts.searchEverything}
     size="lg"
     yOffset="8vh"
     centered={false}
-    closeButtonProps={{ 'aria-label': 'Close' }}
+    closeButtonProps={{ 'aria-label': texts.close }}
   >
     <Find {...props} />
   </Modal>
@@ -120,8 +121,8 @@ function Find({ mine, inputId, text, onText, onClose }: FindProps): ReactNode {
       <TextInput
         data-autofocus
         id={inputId}
-        aria-label="Search everything"
-        placeholder="Titles, references, ids, the beginning of a key"
+        aria-label={texts.searchEverything}
+        placeholder={texts.searchEverythingPlaceholder}
         maxLength={MAX_WORDS}
         value={text}
         leftSection={<Icon name="search" size={16} />}
@@ -150,10 +151,10 @@ const keyOf = (group: string, { id }: Hit): string => `${group} ${id}`;
 const optionId = (listId: string, key: string): string => `${listId}-${encodeURIComponent(key)}`;
 
 function saying(text: string, { isSearching, groups }: Found): string {
-  if (text.trim() === '') return 'Arrow keys choose, Enter opens, Escape closes.';
-  if (isSearching) return 'Searching…';
+  if (text.trim() === '') return texts.keysHint;
+  if (isSearching) return texts.searching;
   const count = groups.flatMap(({ hits }) => hits).filter(({ id }) => id !== '').length;
-  return count === 0 ? 'Nothing found among what you may see.' : `${formatNumber(count)} found, at most five of a kind`;
+  return count === 0 ? texts.nothingFoundAmongWhatYouMaySee : texts.foundCount(formatNumber(count));
 }
 
 const HitList = ({
@@ -167,7 +168,7 @@ const HitList = ({
   readonly current: string | undefined;
   readonly onClose: () => void;
 }): ReactNode => (
-  <div role="listbox" id={id} aria-label="Found" className={classes['list']}>
+  <div role="listbox" id={id} aria-label={texts.found} className={classes['list']}>
     {found.groups.map(({ group, hits }) => (
       <div key={group} role="group" aria-label={group}>
         <div className={classes['group']} aria-hidden="true">

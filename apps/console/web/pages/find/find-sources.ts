@@ -6,6 +6,7 @@ import { partsOf } from '../../shell/parts.ts';
 import { CASE_PAGES } from '../cases/case-pages.ts';
 import { inOrganization } from '../risks/risk-api.ts';
 import { RISK_PAGES } from '../risks/risk-pages.ts';
+import * as texts from './texts.ts';
 
 /** Something found, and its page. */
 export interface Hit {
@@ -77,13 +78,18 @@ function pagesOf({ mine, organization, environment }: Reach): FindSource {
   if (org !== undefined && mine.offers('risks'))
     for (const { path, title, needs } of RISK_PAGES)
       if (needs.length === 0 || needs.some((permission) => org.permissions.includes(permission)))
-        all.push({ id: `risks/${path}`, title, detail: 'Risks', to: `/risks/${encodeURIComponent(org.id)}/${path}` });
+        all.push({
+          id: `risks/${path}`,
+          title,
+          detail: texts.risks,
+          to: `/risks/${encodeURIComponent(org.id)}/${path}`,
+        });
   if (mine.offers('cases'))
     for (const { path, title, needs } of CASE_PAGES)
       if (mine.admin('case-gate', needs))
-        all.push({ id: `cases/${path}`, title, detail: 'Cases', to: `/cases/${environment}/${path}` });
+        all.push({ id: `cases/${path}`, title, detail: texts.cases, to: `/cases/${environment}/${path}` });
   return {
-    group: 'Pages',
+    group: texts.pages,
     takes: always,
     ask: (words) => Promise.resolve(all.filter((page) => hasWords(page, words)).slice(0, LIMIT)),
   };
@@ -98,11 +104,11 @@ function hasWords({ title, detail = '' }: Hit, words: string): boolean {
 }
 
 const RECORDS = [
-  { group: 'Risks', path: 'risks', page: 'register', needs: ['risk:read'] },
-  { group: 'Evidence', path: 'evidence', page: 'evidence', needs: ['evidence:read'] },
-  { group: 'Controls', path: 'controls', page: 'controls', needs: ['control:read'] },
-  { group: 'Assets', path: 'assets', page: 'assets', needs: ['asset:read'] },
-  { group: 'Policies', path: 'policies', page: 'policies', needs: ['policy:read', 'policyMetadata:read'] },
+  { group: texts.risks, path: 'risks', page: 'register', needs: ['risk:read'] },
+  { group: texts.evidence, path: 'evidence', page: 'evidence', needs: ['evidence:read'] },
+  { group: texts.controls, path: 'controls', page: 'controls', needs: ['control:read'] },
+  { group: texts.assets, path: 'assets', page: 'assets', needs: ['asset:read'] },
+  { group: texts.policies, path: 'policies', page: 'policies', needs: ['policy:read', 'policyMetadata:read'] },
 ] as const;
 
 function riskSources({ mine, organization }: Reach): FindSource[] {
@@ -127,7 +133,7 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
     }),
   );
   const people: FindSource = {
-    group: 'People',
+    group: texts.people,
     takes: always,
     all: listOf(to('people')),
     async ask(q, signal) {
@@ -141,7 +147,7 @@ function riskSources({ mine, organization }: Reach): FindSource[] {
   };
   // The keys of one person are few, and their list has no search.
   const keys: FindSource = {
-    group: 'Your keys',
+    group: texts.yourKeys,
     takes: isId,
     async ask(words, signal) {
       const rows = await itemsOf(`${PUBLIC_RISKS}/api-keys`, { ...inOrg, limit: 200 }, signal);
@@ -164,7 +170,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
   const named = (q: string) => ({ query: { q, environment } });
   const to = (page: string): string => `/cases/${environment}/${page}`;
   const cases: FindSource = {
-    group: 'Cases',
+    group: texts.cases,
     takes: always,
     all: listOf(to('queue'), 'q', { status: 'all' }),
     ask: async (q, signal) =>
@@ -176,7 +182,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
       })),
   };
   const subjects: FindSource = {
-    group: 'Subjects',
+    group: texts.subjects,
     takes: always,
     all: listOf(to('subjects')),
     ask: async (q, signal) =>
@@ -188,7 +194,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
       })),
   };
   const policies: FindSource = {
-    group: 'Policies of the gate',
+    group: texts.policiesOfTheGate,
     takes: always,
     all: listOf(to('policies')),
     ask: async (q, signal) =>
@@ -200,7 +206,7 @@ function caseSources({ mine, environment }: Reach): FindSource[] {
       })),
   };
   const keys: FindSource = {
-    group: 'Gate keys',
+    group: texts.gateKeys,
     takes: always,
     ask: async (q, signal) =>
       (await itemsOf(`${CASES}/keys`, named(q), signal)).map(({ id, label, keyPrefix }) => ({
@@ -233,7 +239,7 @@ function gatewaySources({ mine }: Reach): FindSource[] {
   });
   return [
     {
-      group: 'Networks',
+      group: texts.networks,
       takes: always,
       all: listOf('/networks'),
       ask: async (q, signal) =>
@@ -245,24 +251,24 @@ function gatewaySources({ mine }: Reach): FindSource[] {
         })),
     },
     {
-      group: 'Events',
+      group: texts.events,
       takes: (words) => isId(words) && words.startsWith('evt_'),
       ask: async (eventId, signal) => (await eventsBy({ eventId }, signal)).map(asHit),
     },
-    { group: 'Records', takes: isId, ask: (recordId, signal) => recordsBy(recordId, signal) },
+    { group: texts.records, takes: isId, ask: (recordId, signal) => recordsBy(recordId, signal) },
     {
-      group: 'Deliveries',
+      group: texts.deliveries,
       takes: isId,
       all: listOf('/events', 'deliveryId'),
       ask: async (deliveryId, signal) => (await eventsBy({ deliveryId }, signal)).map(asHit),
     },
     {
-      group: 'Refused deliveries',
+      group: texts.refusedDeliveries,
       takes: isId,
       all: listOf('/events/refused', 'deliveryId'),
       ask: (deliveryId, signal) => refusedBy(deliveryId, signal),
     },
-    { group: 'Keys', takes: isId, ask: (words, signal) => keysBy(words, signal) },
+    { group: texts.keys, takes: isId, ask: (words, signal) => keysBy(words, signal) },
   ];
 }
 

@@ -11,6 +11,7 @@ import { ChangedRecord, changeInWords } from '../risks/audited-change.tsx';
 import { useCountedIntro, useOrganization } from '../risks/organization.tsx';
 import { Figures } from './figures.tsx';
 import { CoverageByFramework, FirstEvidence, useEvidenceStates } from './home-cards.tsx';
+import * as texts from './texts.ts';
 
 const SHOWN = 10;
 
@@ -18,26 +19,26 @@ const SHOWN = 10;
 export function AuditorHome(): ReactNode {
   const { me, to } = useOrganization();
   const count = useEvidenceStates();
-  const intro = useCountedIntro('Search first; then coverage, changes, and what is not proved yet.');
+  const intro = useCountedIntro(texts.auditIntro);
   const since = useLastVisit(`${me.orgId} ${me.personId}`);
   return (
-    <Page title="Audit" intro={intro}>
+    <Page title={texts.audit} intro={intro}>
       <Search />
       <Figures
         figures={[
-          { label: 'Approved', value: count('approved'), to: to('evidence/list?state=approved') },
+          { label: texts.approved, value: count('approved'), to: to('evidence/list?state=approved') },
           {
-            label: 'Not reviewed yet',
+            label: texts.notReviewedYet,
             value: count('in_review'),
             to: to('evidence/list?state=in_review'),
             tone: 'wait',
           },
-          { label: 'Expired', value: count('expired'), to: to('evidence/list?state=expired'), tone: 'bad' },
+          { label: texts.expired, value: count('expired'), to: to('evidence/list?state=expired'), tone: 'bad' },
         ]}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <CoverageByFramework />
-        <FirstEvidence title="Not reviewed yet" state="in_review" empty="Everything is reviewed" />
+        <FirstEvidence title={texts.notReviewedYet} state="in_review" empty={texts.everythingIsReviewed} />
       </SimpleGrid>
       <Changes since={since} />
     </Page>
@@ -55,7 +56,7 @@ function Search(): ReactNode {
     <Paper
       component="form"
       role="search"
-      aria-label="Search evidence and risks"
+      aria-label={texts.searchEvidenceAndRisks}
       onSubmit={(event) => {
         event.preventDefault();
         search('evidence/list');
@@ -63,17 +64,17 @@ function Search(): ReactNode {
     >
       <Group gap="sm" align="flex-end">
         <TextInput
-          label="Search evidence and risks"
-          placeholder="Words of a title, reference or id"
+          label={texts.searchEvidenceAndRisks}
+          placeholder={texts.searchEvidenceAndRisksPlaceholder}
           leftSection={<Icon name="search" />}
           maxLength={100}
           value={words}
           onChange={({ currentTarget }) => setWords(currentTarget.value)}
           style={{ flex: '1 1 14rem' }}
         />
-        <Button type="submit">Search evidence</Button>
+        <Button type="submit">{texts.searchEvidence}</Button>
         <Button variant="default" onClick={() => search('register')}>
-          Search risks
+          {texts.searchRisks}
         </Button>
       </Group>
     </Paper>
@@ -97,23 +98,23 @@ function Changes({ since }: { readonly since: string | undefined }): ReactNode {
     params: { query: { limit: SHOWN, ...(since !== undefined && { from: since }) } },
   });
   return (
-    <Section title={since === undefined ? 'Newest changes' : 'Changed since your last visit'}>
+    <Section title={since === undefined ? texts.newestChanges : texts.changedSinceYourLastVisit}>
       <Unread read={found} rows={4} />
       {found.data !== undefined && (
         <PlainTable
-          label="Changes"
+          label={texts.changes}
           rows={found.data}
           rowKey={({ id }) => id}
           columns={[
-            { title: 'When', width: '10rem', cell: ({ at }) => <Time value={at} form="ago" /> },
-            { title: 'What', width: '14rem', cell: changeInWords },
-            { title: 'Which', cell: (event) => <ChangedRecord event={event} /> },
+            { title: texts.when, width: '10rem', cell: ({ at }) => <Time value={at} form="ago" /> },
+            { title: texts.what, width: '14rem', cell: changeInWords },
+            { title: texts.which, cell: (event) => <ChangedRecord event={event} /> },
           ]}
-          empty={<ListEmpty title="Nothing changed since then" icon="check" />}
+          empty={<ListEmpty title={texts.nothingChangedSinceThen} icon="check" />}
         />
       )}
       <Anchor component={Link} to={to('audit')} size="sm">
-        All changes
+        {texts.allChanges}
       </Anchor>
     </Section>
   );

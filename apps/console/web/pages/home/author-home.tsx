@@ -7,6 +7,7 @@ import { ListEmpty, Unread } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import { State } from '../cases/case-words.tsx';
+import * as texts from './texts.ts';
 
 /** The start page of an author: the policy versions that changed last. */
 export function AuthorHome(): ReactNode {
@@ -15,23 +16,23 @@ export function AuthorHome(): ReactNode {
   });
   return (
     <Page
-      title="Policies"
-      intro="Drafts can be changed and tried on decided cases; an operator activates them."
+      title={texts.policies}
+      intro={texts.policiesIntro}
       actions={
         <Button component={Link} to="/cases/live/policies">
-          All policies
+          {texts.allPolicies}
         </Button>
       }
     >
       <Unread read={policies} />
       {policies.data !== undefined && (
         <PlainTable
-          label="Policy versions"
+          label={texts.policyVersions}
           rows={policies.data.items}
           rowKey={({ policy_version }) => policy_version}
           columns={[
             {
-              title: 'Version',
+              title: texts.version,
               cell: ({ policy_version }) => (
                 <Anchor
                   component={Link}
@@ -43,10 +44,10 @@ export function AuthorHome(): ReactNode {
                 </Anchor>
               ),
             },
-            { title: 'State', width: '8rem', cell: ({ status }) => <State value={status} /> },
-            { title: 'Changed', width: '10rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
+            { title: texts.state, width: '8rem', cell: ({ status }) => <State value={status} /> },
+            { title: texts.changed, width: '10rem', cell: ({ updated_at }) => <Time value={updated_at} form="ago" /> },
           ]}
-          empty={<ListEmpty title="No policy yet">Make a draft, try it, have it activated.</ListEmpty>}
+          empty={<ListEmpty title={texts.noPolicyYet}>{texts.noPolicyYetHint}</ListEmpty>}
         />
       )}
     </Page>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { formatNumber } from '../../shell/formats.ts';
+import * as texts from './texts.ts';
 import classes from './bars.module.css';
 
 export type Tone = 'good' | 'wait' | 'bad' | 'plain';
@@ -69,7 +70,7 @@ export function Columns({ label, parts, columns, low }: ColumnsProps): ReactNode
             <span className={classes['mark']} data-tone={tone} aria-hidden="true" /> {name}
           </span>
         ))}
-        <span className={classes['most']}>most: {formatNumber(most)}</span>
+        <span className={classes['most']}>{texts.mostOf(formatNumber(most))}</span>
       </figcaption>
       <div className={classes['columns']} data-low={low} aria-hidden="true">
         {columns.map(({ name, values }) => (
@@ -92,7 +93,7 @@ export function Columns({ label, parts, columns, low }: ColumnsProps): ReactNode
         <table aria-label={label}>
           <thead>
             <tr>
-              <th scope="col">Time</th>
+              <th scope="col">{texts.time}</th>
               {parts.map(({ name }) => (
                 <th key={name} scope="col">
                   {name}

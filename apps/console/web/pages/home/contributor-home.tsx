@@ -3,22 +3,27 @@ import { SimpleGrid } from '@mantine/core';
 import { Page } from '../../shell/page.tsx';
 import { useOrganization } from '../risks/organization.tsx';
 import { EvidenceList, RiskList } from './home-cards.tsx';
+import * as texts from './texts.ts';
 
 /** The start page of a contributor: what is asked of them. */
 export function ContributorHome(): ReactNode {
   const { me } = useOrganization();
   const mine = { ownerId: me.personId };
   return (
-    <Page title="Asked of me" intro="Evidence and risks of which you are the owner.">
+    <Page title={texts.askedOfMe} intro={texts.askedOfMeIntro}>
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
-        <EvidenceList title="To collect" query={{ ...mine, state: 'requested' }} empty="Nothing is requested of you" />
-        <EvidenceList title="Rejected" query={{ ...mine, state: 'rejected' }} empty="Nothing was rejected" />
         <EvidenceList
-          title="To renew"
-          query={{ ...mine, state: 'expiring', sort: 'validUntil' }}
-          empty="Nothing of yours expires soon"
+          title={texts.toCollect}
+          query={{ ...mine, state: 'requested' }}
+          empty={texts.nothingIsRequestedOfYou}
         />
-        <RiskList title="Risks to review" query={{ ...mine, sort: 'nextReviewAt' }} empty="No risk is yours" />
+        <EvidenceList title={texts.rejected} query={{ ...mine, state: 'rejected' }} empty={texts.nothingWasRejected} />
+        <EvidenceList
+          title={texts.toRenew}
+          query={{ ...mine, state: 'expiring', sort: 'validUntil' }}
+          empty={texts.nothingOfYoursExpiresSoon}
+        />
+        <RiskList title={texts.risksToReview} query={{ ...mine, sort: 'nextReviewAt' }} empty={texts.noRiskIsYours} />
       </SimpleGrid>
     </Page>
   );

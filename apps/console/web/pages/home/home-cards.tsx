@@ -16,6 +16,7 @@ import { Score, ScoreMove, Status } from '../risks/record-values.tsx';
 import { recordPages, type RiskSchemas, type Views } from '../risks/risk-api.ts';
 import { inWords } from '../risks/words.ts';
 import { Bars, Columns, type ColumnsProps } from './bars.tsx';
+import * as texts from './texts.ts';
 
 const SHOWN = '6';
 
@@ -87,11 +88,11 @@ export const RiskList = (props: CardProps): ReactNode => (
     {...props}
     kind="risks"
     columns={[
-      { title: 'Rating', width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
+      { title: texts.rating, width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
       {
-        title: 'Review',
+        title: texts.review,
         width: '9rem',
-        cell: ({ nextReviewAt }) => (nextReviewAt === null ? 'None' : <Time value={nextReviewAt} form="ago" />),
+        cell: ({ nextReviewAt }) => (nextReviewAt === null ? texts.none : <Time value={nextReviewAt} form="ago" />),
       },
     ]}
   />
@@ -108,19 +109,19 @@ export function useWorseRisks(): { readonly label: string; readonly value: Total
   const { to } = useOrganization();
   const query = worseQuery();
   const { total } = useRecords('risks', query).data ?? {};
-  return { label: 'Worse this quarter', value: total, to: to(`register?${new URLSearchParams(query)}`) };
+  return { label: texts.worseThisQuarter, value: total, to: to(`register?${new URLSearchParams(query)}`) };
 }
 
 /** Risks that got worse in the quarter, each with what it was. */
 export const WorseList = (): ReactNode => (
   <RecordList
     kind="risks"
-    title="Got worse this quarter"
+    title={texts.gotWorseThisQuarter}
     query={worseQuery()}
-    empty="No risk got worse this quarter"
+    empty={texts.noRiskGotWorseThisQuarter}
     columns={[
       {
-        title: 'Then and now',
+        title: texts.thenAndNow,
         width: '15rem',
         cell: ({ previous, current }) => <ScoreMove from={previous} to={current} />,
       },
@@ -132,13 +133,13 @@ export const WorseList = (): ReactNode => (
 export const AcceptanceList = (): ReactNode => (
   <RecordList
     kind="risks"
-    title="Acceptances that run out"
+    title={texts.acceptancesThatRunOut}
     query={{ status: 'accepted', sort: 'acceptanceExpiresAt' }}
-    empty="No risk is accepted"
+    empty={texts.noRiskIsAccepted}
     columns={[
-      { title: 'Rating', width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
+      { title: texts.rating, width: '8rem', cell: ({ current }) => <Score score={current.score} /> },
       {
-        title: 'Accepted until',
+        title: texts.acceptedUntil,
         width: '9rem',
         cell: ({ acceptance }) =>
           acceptance === null || acceptance.stale ? (
@@ -152,11 +153,11 @@ export const AcceptanceList = (): ReactNode => (
 );
 
 const EVIDENCE_COLUMNS: readonly Column<Views['evidence']>[] = [
-  { title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> },
+  { title: texts.state, width: '9rem', cell: ({ state }) => <Status value={state} /> },
   {
-    title: 'Valid until',
+    title: texts.validUntil,
     width: '9rem',
-    cell: ({ validUntil }) => (validUntil === null ? 'No end' : <Time value={validUntil} form="ago" />),
+    cell: ({ validUntil }) => (validUntil === null ? texts.noEnd : <Time value={validUntil} form="ago" />),
   },
 ];
 
@@ -197,16 +198,16 @@ export function RisksOverTime(): ReactNode {
   const months = trends.data?.months ?? [];
   const now = months.at(-1);
   return (
-    <Section title="Open risks by rating">
+    <Section title={texts.openRisksByRating}>
       <Unread read={trends} rows={4} />
       {now !== undefined && (
         <Paper>
           <Months
-            label="Open risks by rating over twelve months"
+            label={texts.openRisksByRatingOverTime}
             parts={[
-              { name: 'Low', tone: 'good' },
-              { name: 'Medium', tone: 'wait' },
-              { name: 'High and critical', tone: 'bad' },
+              { name: texts.low, tone: 'good' },
+              { name: texts.medium, tone: 'wait' },
+              { name: texts.highAndCritical, tone: 'bad' },
             ]}
             columns={months.map(({ month, low, medium, high, critical }) => ({
               month,
@@ -214,10 +215,10 @@ export function RisksOverTime(): ReactNode {
             }))}
           />
           <Text size="sm" fw={600} mt="md" mb="xs">
-            Now
+            {texts.now}
           </Text>
           <Bars
-            label="Open risks by rating now"
+            label={texts.openRisksByRatingNow}
             bars={LEVELS.map((level) => ({
               name: inWords(level),
               value: now[level],
@@ -241,12 +242,12 @@ export function useTrends() {
 export function CoverageByFramework(): ReactNode {
   const trends = useTrends();
   return (
-    <Section title="Coverage by framework">
+    <Section title={texts.coverageByFramework}>
       <Unread read={trends} rows={3} />
       {trends.data !== undefined && (
         <Paper>
           <Stack gap="xl">
-            {trends.data.frameworks.length === 0 && <Text size="sm">No framework yet.</Text>}
+            {trends.data.frameworks.length === 0 && <Text size="sm">{texts.noFrameworkYet}</Text>}
             {trends.data.frameworks.map((framework) => (
               <FrameworkCoverage key={framework.id} framework={framework} />
             ))}
@@ -267,17 +268,15 @@ function FrameworkCoverage({ framework }: { readonly framework: RiskSchemas['Fra
         <Anchor component={Link} to={to(`coverage?framework=${id}`)} size="sm" fw={600} className="wrap">
           {name} {version}
         </Anchor>
-        <Text size="sm">
-          {formatNumber(covered)} of {formatNumber(covered + partial + gap)} covered now
-        </Text>
+        <Text size="sm">{texts.coveredNow(formatNumber(covered), formatNumber(covered + partial + gap))}</Text>
       </Group>
       <Months
-        label={`Coverage of ${name} over twelve months`}
+        label={texts.coverageOverTime(name)}
         low
         parts={[
-          { name: 'Covered', tone: 'good' },
-          { name: 'Partial', tone: 'wait' },
-          { name: 'Gap', tone: 'bad' },
+          { name: texts.covered, tone: 'good' },
+          { name: texts.partial, tone: 'wait' },
+          { name: texts.gap, tone: 'bad' },
         ]}
         columns={months.map(({ month, ...counts }) => ({
           month,
@@ -301,9 +300,7 @@ function Months({ columns, ...chart }: MonthsProps): ReactNode {
   const [only] = begun;
   return (
     <Text size="sm" c="dimmed">
-      {only === undefined
-        ? 'Nothing is counted yet: a chart begins with the first month.'
-        : `Counted since ${nameOf(only.month)}; one month so far, and a chart from the second on.`}
+      {only === undefined ? texts.nothingIsCountedYet : texts.countedSince(nameOf(only.month))}
     </Text>
   );
 }

@@ -5,27 +5,28 @@ import { ListEmpty, ListLoading } from '../../shell/list-states.tsx';
 import { useMine, type HomeKind } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
+import * as texts from './texts.ts';
 
 /** Each start page is loaded for those who have it. */
 const HOMES: Readonly<Record<HomeKind, { readonly title: string; readonly Home: ComponentType }>> = {
   person: {
-    title: 'Risks and evidence',
+    title: texts.risksAndEvidence,
     Home: lazy(async () => ({ default: (await import('./person-home.tsx')).PersonHome })),
   },
   partner: {
-    title: 'Partner access',
+    title: texts.partnerAccess,
     Home: lazy(async () => ({ default: (await import('./partner-home.tsx')).PartnerHome })),
   },
   reviewer: {
-    title: 'Cases to review',
+    title: texts.casesToReview,
     Home: lazy(async () => ({ default: (await import('./reviewer-home.tsx')).ReviewerHome })),
   },
   author: {
-    title: 'Policies',
+    title: texts.policies,
     Home: lazy(async () => ({ default: (await import('./author-home.tsx')).AuthorHome })),
   },
   operator: {
-    title: 'Services',
+    title: texts.services,
     Home: lazy(async () => ({ default: (await import('../overview/overview-part.tsx')).OverviewPart })),
   },
 };
@@ -42,7 +43,7 @@ export function HomePart(): ReactNode {
   return (
     <Stack gap="lg">
       {homes.length > 1 && (
-        <Group component="nav" gap="xs" aria-label="Start pages" maw={1280} mx="auto" w="100%">
+        <Group component="nav" gap="xs" aria-label={texts.startPages} maw={1280} mx="auto" w="100%">
           {homes.map((home) => (
             <Button
               key={home}
@@ -65,14 +66,14 @@ export function HomePart(): ReactNode {
 }
 
 const NothingYet = ({ unknown }: { readonly unknown: readonly string[] }): ReactNode => (
-  <Page title="Home">
+  <Page title={texts.home}>
     {unknown.length === 0 ? (
-      <ListEmpty title="Nothing is yours yet" icon="person">
-        You are signed in, and no service knows you. An operator can give you a role.
+      <ListEmpty title={texts.nothingIsYoursYet} icon="person">
+        {texts.nothingIsYoursYetHint}
       </ListEmpty>
     ) : (
-      <ListEmpty title="It is not known yet what is yours" icon="person">
-        These services cannot be asked at the moment: {unknown.join(', ')}. The page asks again by itself.
+      <ListEmpty title={texts.notKnownYet} icon="person">
+        {texts.notKnownYetHint(unknown.join(', '))}
       </ListEmpty>
     )}
   </Page>

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Anchor, List, Paper, Stack, Text } from '@mantine/core';
 import { Page } from '../../shell/page.tsx';
 import { useSession } from '../../shell/session.ts';
+import * as texts from './texts.ts';
 
 const COLLECTIONS = [
   'assets',
@@ -16,24 +17,26 @@ const COLLECTIONS = [
 ];
 
 /** The start page of a partner machine: the partner API is all it reads. */
+const pathOf = (at: string | undefined, name: string): string => `${at ?? ''}/api/v1/${name}`;
+
 export function PartnerHome(): ReactNode {
   const session = useSession();
   const at = session.data?.surfaces.find(({ id }) => id === 'risk-partner')?.publicUrl;
   return (
-    <Page title="Partner access" intro="This sign-in reads the partner API, and nothing else of the console.">
+    <Page title={texts.partnerAccess} intro={texts.partnerAccessIntro}>
       <Paper>
         <Stack gap="sm">
-          <Text size="sm">You may read these collections; each answer is signed and can be checked offline.</Text>
+          <Text size="sm">{texts.youMayReadTheseCollections}</Text>
           <List size="sm" spacing={4}>
             {COLLECTIONS.map((name) => (
               <List.Item key={name}>
-                <code className="wrap">{`${at ?? ''}/api/v1/${name}`}</code>
+                <code className="wrap">{pathOf(at, name)}</code>
               </List.Item>
             ))}
           </List>
           {at !== undefined && (
             <Text size="sm">
-              <Anchor href={`${at}/api/v1/openapi.json`}>The description of the API</Anchor>
+              <Anchor href={`${at}/api/v1/openapi.json`}>{texts.theDescriptionOfTheApi}</Anchor>
             </Text>
           )}
         </Stack>

@@ -10,6 +10,7 @@ import type { ListedCase } from '../cases/case-api.ts';
 import { State } from '../cases/case-words.tsx';
 import { Decisions } from '../overview/activity-cards.tsx';
 import { Figures } from './figures.tsx';
+import * as texts from './texts.ts';
 
 /** Of each state; the queue has all. */
 const SHOWN = 10;
@@ -21,16 +22,14 @@ const toQueue = (status: Status): string => `/cases/live/queue?status=${status}`
 
 /** The start page of a reviewer: the cases that wait longest, and decisions that are not in the ledger yet. */
 export const ReviewerHome = (): ReactNode => (
-  <Page title="Cases to review" intro="The longest waiting first, in the environment live.">
+  <Page title={texts.casesToReview} intro={texts.casesToReviewIntro}>
     <Counts />
-    <Waiting status="in_review" title="In review" columns={OPEN_COLUMNS} />
-    <Waiting status="received" title="Received" columns={OPEN_COLUMNS} />
-    <Waiting status="decided" title={TO_BE_SEALED} columns={DECIDED_COLUMNS} />
+    <Waiting status="in_review" title={texts.inReview} columns={OPEN_COLUMNS} />
+    <Waiting status="received" title={texts.received} columns={OPEN_COLUMNS} />
+    <Waiting status="decided" title={texts.toBeSealed} columns={DECIDED_COLUMNS} />
     <Decisions />
   </Page>
 );
-
-const TO_BE_SEALED = 'Decided, to be sealed';
 
 function Counts(): ReactNode {
   const counts = api.useQuery(
@@ -45,9 +44,9 @@ function Counts(): ReactNode {
       {counts.isError && <Unread read={counts} />}
       <Figures
         figures={[
-          { label: 'In review', value: of('in_review'), to: toQueue('in_review'), tone: 'wait' },
-          { label: 'Received', value: of('received'), to: toQueue('received'), tone: 'wait' },
-          { label: TO_BE_SEALED, value: of('decided'), to: toQueue('decided'), tone: 'wait' },
+          { label: texts.inReview, value: of('in_review'), to: toQueue('in_review'), tone: 'wait' },
+          { label: texts.received, value: of('received'), to: toQueue('received'), tone: 'wait' },
+          { label: texts.toBeSealed, value: of('decided'), to: toQueue('decided'), tone: 'wait' },
         ]}
       />
     </>
@@ -55,7 +54,7 @@ function Counts(): ReactNode {
 }
 
 const CASE: Column<ListedCase> = {
-  title: 'Case',
+  title: texts.theCase,
   cell: ({ case_id, external_ref }) => (
     <Anchor component={Link} to={`/cases/live/queue/${case_id}`} fw={600} size="sm">
       {external_ref ?? case_id}
@@ -65,20 +64,20 @@ const CASE: Column<ListedCase> = {
 
 const OPEN_COLUMNS: readonly Column<ListedCase>[] = [
   CASE,
-  { title: 'Status', width: '9rem', cell: (row) => <State value={row.status} /> },
-  { title: 'Waits since', width: '10rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
-  { title: 'Expires', width: '10rem', cell: ({ expires_at }) => <Time value={expires_at} form="day" /> },
+  { title: texts.status, width: '9rem', cell: (row) => <State value={row.status} /> },
+  { title: texts.waitsSince, width: '10rem', cell: ({ created_at }) => <Time value={created_at} form="ago" /> },
+  { title: texts.expires, width: '10rem', cell: ({ expires_at }) => <Time value={expires_at} form="day" /> },
 ];
 
 const DECIDED_COLUMNS: readonly Column<ListedCase>[] = [
   CASE,
-  { title: 'Outcome', width: '9rem', cell: ({ decision }) => decision !== null && <State value={decision} /> },
+  { title: texts.outcome, width: '9rem', cell: ({ decision }) => decision !== null && <State value={decision} /> },
   {
-    title: 'Decided',
+    title: texts.decided,
     width: '10rem',
     cell: ({ decided_at }) => decided_at !== null && <Time value={decided_at} form="ago" />,
   },
-  { title: 'Policy version', width: '10rem', cell: ({ policy_version }) => policy_version },
+  { title: texts.policyVersion, width: '10rem', cell: ({ policy_version }) => policy_version },
 ];
 
 interface WaitingProps {
@@ -104,13 +103,13 @@ function Waiting({ status, title, columns }: WaitingProps): ReactNode {
           rowKey={({ case_id }) => case_id}
           columns={columns}
           isDense
-          empty={<ListEmpty title="Nothing waits here" icon="check" />}
+          empty={<ListEmpty title={texts.nothingWaitsHere} icon="check" />}
         />
       )}
       {waiting.data?.nextCursor != null && (
         <Text size="sm">
           <Anchor component={Link} to={toQueue(status)}>
-            All of them
+            {texts.allOfThem}
           </Anchor>
         </Text>
       )}

@@ -16,6 +16,7 @@ import {
   useWorseRisks,
   WorseList,
 } from './home-cards.tsx';
+import * as texts from './texts.ts';
 
 const LEADS = ['owner', 'admin', 'risk_manager'];
 
@@ -35,21 +36,21 @@ function LeadHome(): ReactNode {
   const worse = useWorseRisks();
   const gaps = useTrends().data?.frameworks.reduce((sum, { months }) => sum + (months.at(-1)?.gap ?? 0), 0);
   return (
-    <Page title="Risks and evidence" intro="What waits for somebody, and how things stand.">
+    <Page title={texts.risksAndEvidence} intro={texts.risksAndEvidenceIntro}>
       <Figures
         figures={[
           { ...worse, tone: 'bad' },
-          { label: 'Evidence to review', value: count('in_review'), to: to('evidence'), tone: 'wait' },
-          { label: 'Evidence that expires', value: count('expiring'), to: to('evidence'), tone: 'wait' },
-          { label: 'Evidence expired', value: count('expired'), to: to('evidence'), tone: 'bad' },
-          { label: 'Evidence rejected', value: count('rejected'), to: to('evidence'), tone: 'bad' },
-          { label: 'Gaps in coverage', value: gaps, to: to('coverage'), tone: 'bad' },
+          { label: texts.evidenceToReview, value: count('in_review'), to: to('evidence'), tone: 'wait' },
+          { label: texts.evidenceThatExpires, value: count('expiring'), to: to('evidence'), tone: 'wait' },
+          { label: texts.evidenceExpired, value: count('expired'), to: to('evidence'), tone: 'bad' },
+          { label: texts.evidenceRejected, value: count('rejected'), to: to('evidence'), tone: 'bad' },
+          { label: texts.gapsInCoverage, value: gaps, to: to('coverage'), tone: 'bad' },
         ]}
       />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
         <RiskChanges />
-        <RiskList title="Next reviews" query={{ sort: 'nextReviewAt' }} empty="No review is planned" />
-        <FirstEvidence title="Evidence that expires" state="expiring" empty="Nothing expires soon" />
+        <RiskList title={texts.nextReviews} query={{ sort: 'nextReviewAt' }} empty={texts.noReviewIsPlanned} />
+        <FirstEvidence title={texts.evidenceThatExpires} state="expiring" empty={texts.nothingExpiresSoon} />
         <AcceptanceList />
         <CoverageByFramework />
         <RisksOverTime />
@@ -66,14 +67,14 @@ function RiskChanges(): ReactNode {
       {list === 'worse' ? (
         <WorseList />
       ) : (
-        <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+        <RiskList title={texts.changedLast} query={{ sort: '-updatedAt' }} empty={texts.nothingChangedYet} />
       )}
       <SegmentedControl
-        aria-label="Which changes of risks"
+        aria-label={texts.whichChangesOfRisks}
         value={list}
         data={[
-          { value: 'worse', label: 'Got worse' },
-          { value: 'last', label: 'Changed last' },
+          { value: 'worse', label: texts.gotWorse },
+          { value: 'last', label: texts.changedLast },
         ]}
         onChange={setList}
       />
@@ -83,11 +84,11 @@ function RiskChanges(): ReactNode {
 
 /** Of a viewer: how things stand, of the rows that they may see. */
 const ViewerHome = (): ReactNode => (
-  <Page title="Risks and evidence" intro={useCountedIntro('How things stand.')}>
+  <Page title={texts.risksAndEvidence} intro={useCountedIntro(texts.howThingsStand)}>
     <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
       <CoverageByFramework />
       <RisksOverTime />
     </SimpleGrid>
-    <RiskList title="Changed last" query={{ sort: '-updatedAt' }} empty="Nothing changed yet" />
+    <RiskList title={texts.changedLast} query={{ sort: '-updatedAt' }} empty={texts.nothingChangedYet} />
   </Page>
 );

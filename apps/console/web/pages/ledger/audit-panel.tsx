@@ -7,6 +7,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
+import * as texts from './texts.ts';
 
 type AuditRun = Schemas['ingestGatewayAdmin']['AuditRun'];
 
@@ -32,21 +33,21 @@ export function AuditPanel({ surface, channel }: { surface: LedgerSurface; chann
   );
   const { data } = run;
   return (
-    <Paper component="section" aria-label="Audit">
+    <Paper component="section" aria-label={texts.audit}>
       <Stack gap="sm">
         <Group justify="space-between">
-          <Title order={2}>Audit</Title>
+          <Title order={2}>{texts.audit}</Title>
           <Button
             variant="default"
             size="xs"
             loading={begin.isPending || data?.status === 'running'}
             onClick={() => begin.mutate({ params: { path: { channel } }, body: {} })}
           >
-            Audit the channel
+            {texts.auditTheChannel}
           </Button>
         </Group>
         <Text size="sm" c="dimmed">
-          Hashes every record again and compares the tree with what was signed.
+          {texts.auditHint}
         </Text>
         {begin.isError && <ProblemView error={begin.error} />}
         {run.isError && <ProblemView error={run.error} onRetry={() => void run.refetch()} />}
@@ -60,23 +61,19 @@ function Progressed({ run: { status, walked, size, report } }: { run: AuditRun }
   if (status === 'running') {
     return (
       <>
-        <Progress value={size === 0 ? 100 : (walked / size) * 100} aria-label="Records walked" animated />
-        <Text size="sm">
-          {formatNumber(walked)} of {formatNumber(size)} records. You may leave this page.
-        </Text>
+        <Progress value={size === 0 ? 100 : (walked / size) * 100} aria-label={texts.recordsWalked} animated />
+        <Text size="sm">{texts.recordsWalkedOf(formatNumber(walked), formatNumber(size))}</Text>
       </>
     );
   }
-  if (report === null) return <StateBadge tone="bad">The audit ended without a result; start it again</StateBadge>;
+  if (report === null) return <StateBadge tone="bad">{texts.theAuditEndedWithoutAResult}</StateBadge>;
   const { ok, problem, firstBadRecordId } = report;
   const finding = ok
-    ? report.size === 1
-      ? 'The one record is as it was signed.'
-      : `All ${formatNumber(report.size)} records are as they were signed.`
-    : `${problem ?? 'It is not as it was signed.'} First at ${firstBadRecordId ?? 'an unknown record'}.`;
+    ? texts.allAsSigned(report.size, formatNumber(report.size))
+    : texts.problemFirstAt(problem ?? texts.itIsNotAsItWasSigned, firstBadRecordId ?? texts.anUnknownRecord);
   return (
     <Group gap="xs">
-      <StateBadge tone={ok ? 'good' : 'bad'}>{ok ? 'Whole' : 'Broken'}</StateBadge>
+      <StateBadge tone={ok ? 'good' : 'bad'}>{ok ? texts.whole : texts.broken}</StateBadge>
       <Text size="sm" className="wrap">
         {finding}
       </Text>

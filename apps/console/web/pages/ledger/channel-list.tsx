@@ -5,10 +5,11 @@ import { CursorTable } from '../../shell/cursor-table.tsx';
 import { Page } from '../../shell/page.tsx';
 import { channelTable } from './channel-table.tsx';
 import { useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
+import * as texts from './texts.ts';
 
 const words: Readonly<Record<LedgerSurface, string>> = {
-  'ingest-gateway': 'Ingest gateway',
-  'ledger-peer': 'Ledger peer',
+  'ingest-gateway': texts.ingestGateway,
+  'ledger-peer': texts.ledgerPeer,
 };
 
 /** Chooses the service whose ledger is shown; nothing if there is one. */
@@ -18,7 +19,7 @@ export function LedgerChoice({ shown }: { shown: LedgerSurface }): ReactNode {
   if (surface === undefined || others.length === 0) return null;
   return (
     <SegmentedControl
-      aria-label="Service that serves the ledger"
+      aria-label={texts.serviceThatServesTheLedger}
       data={[surface, ...others].toSorted().map((value) => ({ value, label: words[value] }))}
       value={shown}
       onChange={(by) => void navigate(`/ledger?by=${by}`)}
@@ -33,11 +34,7 @@ export function ChannelList({ surface }: { surface: LedgerSurface }): ReactNode 
     ...table
   } = channelTable(surface);
   return (
-    <Page
-      title="Ledger explorer"
-      intro="Each channel is a separate log: its records can be proved, and cannot be removed or changed unnoticed."
-      actions={<LedgerChoice shown={surface} />}
-    >
+    <Page title={texts.ledgerExplorer} intro={texts.ledgerExplorerIntro} actions={<LedgerChoice shown={surface} />}>
       <CursorTable {...table} refetchMs={15_000} columns={[channel, size, signed]} />
     </Page>
   );

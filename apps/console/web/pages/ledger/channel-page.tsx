@@ -18,6 +18,7 @@ import { ProveButton } from '../prove/prove-button.tsx';
 import { Jump } from './jump.tsx';
 import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { SignedState } from './signed-state.tsx';
+import * as texts from './texts.ts';
 
 interface ChannelProps {
   readonly surface: LedgerSurface;
@@ -32,11 +33,11 @@ export function ChannelPage({ surface }: { surface: LedgerSurface }): ReactNode 
   return (
     <Page
       title={channel}
-      above={[{ title: 'Ledger explorer', to: `/ledger?by=${surface}` }]}
+      above={[{ title: texts.ledgerExplorer, to: `/ledger?by=${surface}` }]}
       actions={
         isPublic && (
           <Button component={Link} to={`/log/${encodeURIComponent(channel)}`} variant="default">
-            Public page
+            {texts.publicPage}
           </Button>
         )
       }
@@ -65,13 +66,13 @@ function Summary({ surface, channel }: ChannelProps): ReactNode {
         <SimpleGrid cols={{ base: 1, xs: 2 }}>
           <Stack gap={2}>
             <Text size="xs" c="dimmed">
-              Records
+              {texts.records}
             </Text>
             <Text fw={600}>{formatNumber(read.data.size)}</Text>
           </Stack>
           <Stack gap={2} align="flex-start">
             <Text size="xs" c="dimmed">
-              Newest checkpoint
+              {texts.newestCheckpoint}
             </Text>
             <SignedState channel={read.data} />
           </Stack>
@@ -90,29 +91,29 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
       query: cursor === undefined ? { below } : { cursor },
     })({});
   return (
-    <Stack gap="sm" component="section" aria-label="Records">
+    <Stack gap="sm" component="section" aria-label={texts.records}>
       <Group justify="space-between" align="flex-end">
-        <Title order={2}>Records</Title>
+        <Title order={2}>{texts.records}</Title>
         <Jump
-          label="Index or record id"
+          label={texts.indexOrRecordId}
           onNumber={(index) => setFilters({ below: String(index + 1) })}
           pathOf={(id) => `/ledger/${encodeURIComponent(channel)}/${encodeURIComponent(id)}?by=${surface}`}
         >
           {below !== undefined && (
             <Button size="xs" variant="subtle" onClick={() => setFilters({ below: null })}>
-              Newest
+              {texts.newest}
             </Button>
           )}
         </Jump>
       </Group>
       <CursorTable
-        label="Records"
+        label={texts.records}
         page={pages}
         rowKey={({ position }) => String(position)}
         columns={[
-          { title: 'Place', align: 'right', width: '6rem', cell: ({ position }) => formatNumber(position) },
+          { title: texts.place, align: 'right', width: '6rem', cell: ({ position }) => formatNumber(position) },
           {
-            title: 'Record',
+            title: texts.record,
             cell: ({ id }) => (
               <Anchor
                 component={Link}
@@ -124,27 +125,27 @@ function Records({ surface, channel }: ChannelProps): ReactNode {
             ),
           },
           {
-            title: 'Proof',
+            title: texts.proof,
             width: '7rem',
             cell: ({ id, erased }) => <ProveButton of={provableRecord(surface, { channel, id, erased })} what={id} />,
           },
-          { title: 'Type', cell: ({ type }) => type },
-          { title: 'Owner', cell: ({ owner }) => owner ?? '' },
+          { title: texts.type, cell: ({ type }) => type },
+          { title: texts.owner, cell: ({ owner }) => owner ?? '' },
           {
-            title: 'Written',
+            title: texts.written,
             width: '10rem',
             cell: ({ at, erased, archived }) => (
               <Stack gap={2} align="flex-start">
                 {at !== null && <Time value={at} form="ago" />}
-                {erased && <StateBadge tone="wait">Erased</StateBadge>}
-                {archived && <StateBadge tone="plain">Archived</StateBadge>}
+                {erased && <StateBadge tone="wait">{texts.erased}</StateBadge>}
+                {archived && <StateBadge tone="plain">{texts.archived}</StateBadge>}
               </Stack>
             ),
           },
         ]}
         empty={
-          <ListEmpty title="No record here" icon="ledger">
-            {below === undefined ? 'What a key writes into this channel appears here.' : 'No records below this index.'}
+          <ListEmpty title={texts.noRecordHere} icon="ledger">
+            {below === undefined ? texts.noRecordYetHint : texts.noRecordsBelowThisIndex}
           </ListEmpty>
         }
       />
@@ -157,8 +158,8 @@ function Checkpoints({ surface, channel }: ChannelProps): ReactNode {
   const logs = api.useQuery('get', `${ledgerOf(surface)}/channels/{channel}/logs`, { params: { path: { channel } } });
   if (logs.isError) return <ListError error={logs.error} onRetry={() => void logs.refetch()} />;
   return (
-    <Stack gap="sm" component="section" aria-label="Checkpoints">
-      <Title order={2}>Checkpoints</Title>
+    <Stack gap="sm" component="section" aria-label={texts.checkpoints}>
+      <Title order={2}>{texts.checkpoints}</Title>
       <LogNotes logs={logs.data?.logs ?? []} />
     </Stack>
   );

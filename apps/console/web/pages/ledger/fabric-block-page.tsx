@@ -12,6 +12,7 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { aboveFabric, Counts } from './fabric-channel-page.tsx';
 import { fabricPath } from './fabric-channels.tsx';
+import * as texts from './texts.ts';
 
 type Content = Schemas['ledgerPeerAdmin']['FabricBlockContent'];
 type Entry = Schemas['ledgerPeerAdmin']['FabricBlockEntry'];
@@ -24,7 +25,7 @@ export function FabricBlockPage(): ReactNode {
   });
   return (
     <Page
-      title={`Block ${number}`}
+      title={texts.blockAt(number)}
       above={[aboveFabric, { title: channel, to: fabricPath(channel) }]}
       actions={<Neighbours channel={channel} number={Number(number)} />}
     >
@@ -39,11 +40,11 @@ function Neighbours({ channel, number }: { channel: string; number: number }): R
     <Group gap="xs">
       {number > 0 && (
         <Button component={Link} to={fabricPath(channel, number - 1)} variant="default" size="xs">
-          Previous block
+          {texts.previousBlock}
         </Button>
       )}
       <Button component={Link} to={fabricPath(channel, number + 1)} variant="default" size="xs">
-        Next block
+        {texts.nextBlock}
       </Button>
     </Group>
   );
@@ -54,49 +55,49 @@ function Shown({ content: { block, dataHash, entries } }: { content: Content }):
     <>
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 3 }}>
-          <Fact label="Written">{block.at === null ? 'no time' : <Time value={block.at} />}</Fact>
-          <Fact label="Transactions">
+          <Fact label={texts.written}>{block.at === null ? texts.noTime : <Time value={block.at} />}</Fact>
+          <Fact label={texts.transactions}>
             <Counts block={block} />
           </Fact>
-          <Fact label="Size">{formatBytes(block.bytes)}</Fact>
+          <Fact label={texts.size}>{formatBytes(block.bytes)}</Fact>
         </SimpleGrid>
         <Stack gap="xs" mt="md">
-          <Fact label="Hash">
-            <CodeText value={block.hash} label="the hash" />
+          <Fact label={texts.hash}>
+            <CodeText value={block.hash} label={texts.copyTheHash} />
           </Fact>
           {block.previousHash !== '' && (
-            <Fact label="Hash of the previous block">
-              <CodeText value={block.previousHash} label="the hash of the previous block" />
+            <Fact label={texts.hashOfThePreviousBlock}>
+              <CodeText value={block.previousHash} label={texts.copyTheHashOfThePrevious} />
             </Fact>
           )}
-          <Fact label="Hash of its transactions">
-            <CodeText value={dataHash} label="the hash of its transactions" />
+          <Fact label={texts.hashOfItsTransactions}>
+            <CodeText value={dataHash} label={texts.copyTheHashOfItsTransactions} />
           </Fact>
         </Stack>
       </Paper>
-      <Section title="Transactions">
+      <Section title={texts.transactions}>
         <PlainTable
-          label="Transactions"
+          label={texts.transactions}
           rows={entries}
           isDense
           rowKey={({ place }) => String(place)}
           columns={[
-            { title: 'Place', align: 'right', width: '4rem', cell: ({ place }: Entry) => formatNumber(place) },
-            { title: 'Transaction', cell: (entry) => <TransactionLink entry={entry} /> },
-            { title: 'Result', width: '12rem', cell: ({ code }) => <CodeBadge code={code} /> },
-            { title: 'Contract', cell: ({ chaincode }) => chaincode },
-            { title: 'Function', cell: (entry) => entry.function },
-            { title: 'Creator', cell: ({ creator }) => creator.mspId },
-            { title: 'Endorsers', cell: ({ endorsers }) => endorsers.join(', ') },
+            { title: texts.place, align: 'right', width: '4rem', cell: ({ place }: Entry) => formatNumber(place) },
+            { title: texts.transaction, cell: (entry) => <TransactionLink entry={entry} /> },
+            { title: texts.result, width: '12rem', cell: ({ code }) => <CodeBadge code={code} /> },
+            { title: texts.contract, cell: ({ chaincode }) => chaincode },
+            { title: texts.theFunction, cell: (entry) => entry.function },
+            { title: texts.creator, cell: ({ creator }) => creator.mspId },
+            { title: texts.endorsers, cell: ({ endorsers }) => endorsers.join(', ') },
           ]}
-          empty={<ListEmpty title="No transaction" icon="ledger" />}
+          empty={<ListEmpty title={texts.noTransaction} icon="ledger" />}
         />
       </Section>
     </>
   );
 }
 
-const KINDS = { configuration: 'Configuration of the channel', other: 'Not of a contract' } as const;
+const KINDS = { configuration: texts.configurationOfTheChannel, other: texts.notOfAContract } as const;
 
 function TransactionLink({ entry: { kind, transactionId } }: { entry: Entry }): ReactNode {
   if (kind !== 'contract') return KINDS[kind];
@@ -110,7 +111,7 @@ function TransactionLink({ entry: { kind, transactionId } }: { entry: Entry }): 
 /** Whether a transaction has an effect, and Fabric's word for why not. */
 export const CodeBadge = ({ code }: { code: string }): ReactNode =>
   code === 'VALID' ? (
-    <StateBadge tone="good">Valid</StateBadge>
+    <StateBadge tone="good">{texts.valid}</StateBadge>
   ) : (
     <StateBadge tone="bad">{code.toLowerCase().replaceAll('_', ' ')}</StateBadge>
   );

@@ -12,11 +12,12 @@ import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { fabricPath } from './fabric-channels.tsx';
 import { Jump } from './jump.tsx';
+import * as texts from './texts.ts';
 
 type FabricBlock = Schemas['ledgerPeerAdmin']['FabricBlock'];
 
 const PAGE = 20;
-export const aboveFabric = { title: 'Ledger explorer', to: '/ledger?by=ledger-peer' };
+export const aboveFabric = { title: texts.ledgerExplorer, to: '/ledger?by=ledger-peer' };
 
 /** The blocks of one channel, newest first. */
 export function FabricChannelPage(): ReactNode {
@@ -24,17 +25,17 @@ export function FabricChannelPage(): ReactNode {
   const navigate = useNavigate();
   return (
     <Page title={channel} above={[aboveFabric]}>
-      <Stack gap="sm" component="section" aria-label="Blocks">
+      <Stack gap="sm" component="section" aria-label={texts.blocks}>
         <Group justify="space-between" align="flex-end">
-          <Title order={2}>Blocks</Title>
+          <Title order={2}>{texts.blocks}</Title>
           <Jump
-            label="Block or transaction id"
+            label={texts.blockOrTransactionId}
             onNumber={(number) => void navigate(fabricPath(channel, number))}
             pathOf={(id) => `/ledger/fabric/transactions/${encodeURIComponent(id)}`}
           />
         </Group>
         <CursorTable
-          label="Blocks"
+          label={texts.blocks}
           page={listed('/admin/ledger-peer/admin/v1/fabric/channels/{channel}/blocks', {
             path: { channel },
             limit: PAGE,
@@ -42,7 +43,7 @@ export function FabricChannelPage(): ReactNode {
           rowKey={({ number }) => String(number)}
           columns={[
             {
-              title: 'Block',
+              title: texts.block,
               width: '7rem',
               cell: ({ number }: FabricBlock) => (
                 <Anchor component={Link} to={fabricPath(channel, number)} fw={600} size="sm">
@@ -50,12 +51,12 @@ export function FabricChannelPage(): ReactNode {
                 </Anchor>
               ),
             },
-            { title: 'Written', width: '12rem', cell: ({ at }) => (at === null ? '' : <Time value={at} />) },
-            { title: 'Transactions', cell: (block) => <Counts block={block} /> },
-            { title: 'Size', align: 'right', width: '6rem', cell: ({ bytes }) => formatBytes(bytes) },
-            { title: 'Hash', cell: ({ hash }) => <CodeText value={hash} label="the hash" short={16} /> },
+            { title: texts.written, width: '12rem', cell: ({ at }) => (at === null ? '' : <Time value={at} />) },
+            { title: texts.transactions, cell: (block) => <Counts block={block} /> },
+            { title: texts.size, align: 'right', width: '6rem', cell: ({ bytes }) => formatBytes(bytes) },
+            { title: texts.hash, cell: ({ hash }) => <CodeText value={hash} label={texts.copyTheHash} short={16} /> },
           ]}
-          empty={<ListEmpty title="No block here" icon="ledger" />}
+          empty={<ListEmpty title={texts.noBlockHere} icon="ledger" />}
         />
       </Stack>
     </Page>
@@ -67,8 +68,10 @@ export function Counts({ block: { transactions, valid, configurations } }: { blo
   return (
     <Group gap="xs">
       {(transactions > 0 || configurations === 0) && <span>{formatNumber(transactions)}</span>}
-      {transactions > valid && <StateBadge tone="bad">{formatNumber(transactions - valid)} without effect</StateBadge>}
-      {configurations > 0 && <StateBadge tone="plain">Configuration</StateBadge>}
+      {transactions > valid && (
+        <StateBadge tone="bad">{texts.withoutEffect(formatNumber(transactions - valid))}</StateBadge>
+      )}
+      {configurations > 0 && <StateBadge tone="plain">{texts.configuration}</StateBadge>}
     </Group>
   );
 }

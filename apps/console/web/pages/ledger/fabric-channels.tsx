@@ -11,6 +11,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { Page } from '../../shell/page.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { LedgerChoice } from './channel-list.tsx';
+import * as texts from './texts.ts';
 
 type FabricChannel = Schemas['ledgerPeerAdmin']['FabricChannel'];
 
@@ -30,36 +31,36 @@ export const fabricPath = (channel: string, number?: number): string =>
 
 /** The channels of Fabric that mappings of the ledger peer lead to. */
 export const FabricChannels = (): ReactNode => (
-  <Page
-    title="Ledger explorer"
-    intro="The ledger peer writes to Hyperledger Fabric: each channel is a chain of blocks that its organisations agree on."
-    actions={<LedgerChoice shown="ledger-peer" />}
-  >
+  <Page title={texts.ledgerExplorer} intro={texts.fabricIntro} actions={<LedgerChoice shown="ledger-peer" />}>
     <CursorTable
-      label="Channels"
+      label={texts.channels}
       page={channelPages}
       refetchMs={15_000}
       rowKey={({ channel }) => channel}
       columns={[
         {
-          title: 'Channel',
+          title: texts.channel,
           cell: ({ channel }: FabricChannel) => (
             <Anchor component={Link} to={fabricPath(channel)} fw={600} size="sm">
               {channel}
             </Anchor>
           ),
         },
-        { title: 'On Fabric', cell: ({ fabricChannel }) => fabricChannel },
-        { title: 'Contracts', cell: ({ chaincodes }) => chaincodes.join(', ') },
+        { title: texts.onFabric, cell: ({ fabricChannel }) => fabricChannel },
+        { title: texts.contracts, cell: ({ chaincodes }) => chaincodes.join(', ') },
         {
-          title: 'Newest block',
+          title: texts.newestBlock,
           align: 'right',
           width: '10rem',
           cell: ({ newestBlock }) =>
-            newestBlock === null ? <StateBadge tone="bad">No peer answers</StateBadge> : formatNumber(newestBlock),
+            newestBlock === null ? (
+              <StateBadge tone="bad">{texts.noPeerAnswers}</StateBadge>
+            ) : (
+              formatNumber(newestBlock)
+            ),
         },
       ]}
-      empty={<ListEmpty title="No channel is mapped" icon="ledger" />}
+      empty={<ListEmpty title={texts.noChannelIsMapped} icon="ledger" />}
     />
   </Page>
 );

@@ -13,6 +13,7 @@ import { Time } from '../../shell/time.tsx';
 import { CodeBadge } from './fabric-block-page.tsx';
 import { aboveFabric } from './fabric-channel-page.tsx';
 import { fabricPath } from './fabric-channels.tsx';
+import * as texts from './texts.ts';
 
 type Transaction = Schemas['ledgerPeerAdmin']['FabricTransaction'];
 
@@ -29,10 +30,14 @@ export function FabricTransactionPage(): ReactNode {
       : [
           aboveFabric,
           { title: data.channel, to: fabricPath(data.channel) },
-          { title: `Block ${data.blockNumber}`, to: fabricPath(data.channel, data.blockNumber) },
+          { title: texts.blockAt(data.blockNumber), to: fabricPath(data.channel, data.blockNumber) },
         ];
   return (
-    <Page title="Transaction" above={above} intro={<CodeText value={transactionId} label="the transaction id" />}>
+    <Page
+      title={texts.transaction}
+      above={above}
+      intro={<CodeText value={transactionId} label={texts.copyTheTransactionId} />}
+    >
       {data === undefined ? <Unread read={read} /> : <Shown transaction={data} />}
     </Page>
   );
@@ -44,44 +49,47 @@ function Shown({ transaction }: { transaction: Transaction }): ReactNode {
     <>
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-          <Fact label="Result">
+          <Fact label={texts.result}>
             <CodeBadge code={code} />
           </Fact>
-          <Fact label="Block">
+          <Fact label={texts.block}>
             <Anchor component={Link} to={fabricPath(channel, blockNumber)} size="sm">
               {formatNumber(blockNumber)}
             </Anchor>
           </Fact>
-          <Fact label="Contract">{chaincode}</Fact>
-          <Fact label="Function">{transaction.function ?? 'none'}</Fact>
+          <Fact label={texts.contract}>{chaincode}</Fact>
+          <Fact label={texts.theFunction}>{transaction.function ?? texts.none}</Fact>
         </SimpleGrid>
         <Stack gap="xs" mt="md">
-          <Fact label="Written">{at === null ? 'no time' : <Time value={at} />}</Fact>
-          <Fact label="Creator">
+          <Fact label={texts.written}>{at === null ? texts.noTime : <Time value={at} />}</Fact>
+          <Fact label={texts.creator}>
             {creator.mspId} · {creator.subject}
           </Fact>
-          <Fact label="Endorsers">{endorsers.length === 0 ? 'none' : endorsers.join(', ')}</Fact>
+          <Fact label={texts.endorsers}>{endorsers.length === 0 ? texts.none : endorsers.join(', ')}</Fact>
         </Stack>
       </Paper>
-      <Section title="Keys written">
-        {code !== 'VALID' && <Text size="sm">It is in the block and has no effect: none of these was written.</Text>}
+      <Section title={texts.keysWritten}>
+        {code !== 'VALID' && <Text size="sm">{texts.withoutEffectHint}</Text>}
         <PlainTable
-          label="Keys written"
+          label={texts.keysWritten}
           rows={writes}
           rowKey={({ chaincode: of, key }) => `${of} ${key}`}
           columns={[
-            { title: 'Contract', width: '12rem', cell: (write) => write.chaincode },
-            { title: 'Record', cell: ({ record }) => (record === undefined ? '' : `${record.id} (${record.type})`) },
-            { title: 'Key', wraps: true, cell: ({ key }) => <CodeText value={key} label="the key" /> },
+            { title: texts.contract, width: '12rem', cell: (write) => write.chaincode },
+            {
+              title: texts.record,
+              cell: ({ record }) => (record === undefined ? '' : `${record.id} (${record.type})`),
+            },
+            { title: texts.key, wraps: true, cell: ({ key }) => <CodeText value={key} label={texts.copyTheKey} /> },
             {
               title: '',
               width: '8rem',
-              cell: ({ isDelete }) => isDelete && <StateBadge tone="wait">Removed</StateBadge>,
+              cell: ({ isDelete }) => isDelete && <StateBadge tone="wait">{texts.removed}</StateBadge>,
             },
           ]}
           empty={
-            <ListEmpty title="It wrote no key" icon="ledger">
-              Keys of private collections are in no block.
+            <ListEmpty title={texts.itWroteNoKey} icon="ledger">
+              {texts.itWroteNoKeyHint}
             </ListEmpty>
           }
         />

@@ -2,6 +2,7 @@ import type { ReactNode } from 'react';
 import { Button, Group, TextInput } from '@mantine/core';
 import { useForm } from '@mantine/form';
 import { useNavigate } from 'react-router';
+import * as texts from './texts.ts';
 
 interface JumpProps {
   readonly label: string;
@@ -25,7 +26,7 @@ export function Jump({ label, onNumber, pathOf, children }: JumpProps): ReactNod
       <Group gap="xs" align="flex-end">
         <TextInput label={label} size="xs" {...form.getInputProps('wanted')} />
         <Button type="submit" size="xs" variant="default">
-          Go
+          {texts.go}
         </Button>
         {children}
       </Group>

@@ -7,6 +7,7 @@ import { NoSuchPage } from '../../shell/routes.tsx';
 import { ChannelList } from './channel-list.tsx';
 import { FabricChannels, useShowsFabric } from './fabric-channels.tsx';
 import { useLedgerSurface, type LedgerSurface } from './ledger-source.ts';
+import * as texts from './texts.ts';
 
 const ChannelPage = lazy(async () => ({ default: (await import('./channel-page.tsx')).ChannelPage }));
 const FabricChannelPage = lazy(async () => ({
@@ -23,9 +24,9 @@ export function LedgerPart(): ReactNode {
   const { surface } = useLedgerSurface();
   if (surface === undefined) {
     return (
-      <Page title="Ledger explorer">
+      <Page title={texts.ledgerExplorer}>
         <Paper>
-          <ListEmpty title="No ledger is configured" icon="ledger" />
+          <ListEmpty title={texts.noLedgerIsConfigured} icon="ledger" />
         </Paper>
       </Page>
     );

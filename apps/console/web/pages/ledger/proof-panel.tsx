@@ -7,6 +7,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { ProofBody } from '../prove/proof-body.tsx';
 import { provableRecord } from '../prove/provable.ts';
 import type { LedgerSurface } from './ledger-source.ts';
+import * as texts from './texts.ts';
 
 interface ProofPanelProps {
   readonly surface: LedgerSurface;
@@ -18,8 +19,8 @@ export function ProofPanel({ surface, record }: ProofPanelProps): ReactNode {
   const { queryKey, prove, name } = provableRecord(surface, record);
   const proof = useQuery({ queryKey, queryFn: ({ signal }) => prove(signal) });
   return (
-    <Stack gap="sm" component="section" aria-label="Proof">
-      <Title order={2}>Proof</Title>
+    <Stack gap="sm" component="section" aria-label={texts.proof}>
+      <Title order={2}>{texts.proof}</Title>
       <Paper>
         {proof.isError && <ProblemView error={proof.error} onRetry={() => void proof.refetch()} />}
         {proof.isPending && <ListLoading rows={5} />}

@@ -13,6 +13,7 @@ import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { ledgerOf, type LedgerSurface } from './ledger-source.ts';
 import { ProofPanel } from './proof-panel.tsx';
+import * as texts from './texts.ts';
 
 type LedgerRecord = Schemas['ingestGatewayAdmin']['LedgerRecord'];
 
@@ -25,7 +26,7 @@ export function RecordPage({ surface }: { surface: LedgerSurface }): ReactNode {
     params: { path: { channel, recordId } },
   });
   const above = [
-    { title: 'Ledger explorer', to: `/ledger?by=${surface}` },
+    { title: texts.ledgerExplorer, to: `/ledger?by=${surface}` },
     { title: channel, to: `/ledger/${encodeURIComponent(channel)}?by=${surface}` },
   ];
   if (record.data !== undefined) return <Shown surface={surface} record={record.data} above={above} />;
@@ -54,33 +55,33 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
       actions={
         mayErase && (
           <Button variant="default" onClick={() => setErasing(true)}>
-            Erase its content
+            {texts.eraseItsContent}
           </Button>
         )
       }
     >
       <Facts surface={surface} record={record} />
       <ProofPanel surface={surface} record={record} />
-      <Stack gap="sm" component="section" aria-label="Content">
-        <Title order={2}>Content</Title>
+      <Stack gap="sm" component="section" aria-label={texts.content}>
+        <Title order={2}>{texts.content}</Title>
         {record.erased === true ? (
           <Paper>
-            <StateBadge tone="wait">Erased</StateBadge>
+            <StateBadge tone="wait">{texts.erased}</StateBadge>
             <Text size="sm" mt="xs">
-              Salt and content are permanently deleted. The proof that a record was written at that time remains valid.
+              {texts.erasedHint}
             </Text>
           </Paper>
         ) : (
           <>
-            <Json value={record.data} label="Data" />
-            {record.extra != null && <Json value={record.extra} label="Extra" />}
+            <Json value={record.data} label={texts.data} />
+            {record.extra != null && <Json value={record.extra} label={texts.extra} />}
           </>
         )}
       </Stack>
       {erasing && (
         <ConfirmDialog
-          title="Erase the content of a record"
-          action="Erase permanently"
+          title={texts.eraseTheContentOfARecord}
+          action={texts.erasePermanently}
           tone="danger"
           typed={record.id}
           reasonMax={REASON_MAX}
@@ -96,9 +97,7 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
           }}
           onClose={() => setErasing(false)}
         >
-          <Text size="sm">
-            Data, extra and salt are deleted and nobody can bring them back. The entry, its hash and every proof stay.
-          </Text>
+          <Text size="sm">{texts.eraseHint}</Text>
         </ConfirmDialog>
       )}
     </Page>
@@ -108,23 +107,23 @@ function Shown({ surface, record, above }: ShownProps): ReactNode {
 const Facts = ({ surface, record }: Omit<ShownProps, 'above'>): ReactNode => (
   <Paper>
     <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-      <Fact label="Type">{record.type}</Fact>
-      <Fact label="Owner">{record.owner ?? 'none'}</Fact>
-      <Fact label="Written">
+      <Fact label={texts.type}>{record.type}</Fact>
+      <Fact label={texts.owner}>{record.owner ?? texts.none}</Fact>
+      <Fact label={texts.written}>
         <Time value={record.at} />
       </Fact>
-      <Fact label="Place">
-        {record.index === null || record.index === undefined ? 'not known' : formatNumber(record.index)}
+      <Fact label={texts.place}>
+        {record.index === null || record.index === undefined ? texts.notKnown : formatNumber(record.index)}
       </Fact>
     </SimpleGrid>
     <Group mt="md" gap="xl">
-      <Fact label="Transaction">
-        <CodeText value={record.transactionId} label="the transaction id" />
+      <Fact label={texts.transaction}>
+        <CodeText value={record.transactionId} label={texts.copyTheTransactionId} />
       </Fact>
       {surface === 'ingest-gateway' && (
-        <Fact label="Data view">
+        <Fact label={texts.dataView}>
           <Anchor component={Link} to={`/events?${new URLSearchParams({ recordId: record.id })}`} size="sm">
-            Its event
+            {texts.itsEvent}
           </Anchor>
         </Fact>
       )}
@@ -149,7 +148,7 @@ function Json({ value, label }: { value: unknown; label: string }): ReactNode {
       </Code>
       {isCut && (
         <Anchor component="button" size="sm" onClick={() => setWhole(true)}>
-          Show all {formatNumber(text.length)} characters
+          {texts.showAllCharacters(formatNumber(text.length))}
         </Anchor>
       )}
     </Stack>

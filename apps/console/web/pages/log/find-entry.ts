@@ -7,6 +7,7 @@ import { publicLogKeys } from '../prove/take-keys.ts';
 import { checkFiles, type Checked } from '../verify/check-files.ts';
 import { noPins, pinnedVerifier } from '../verify/pins.ts';
 import { sortFile, type NamedFile } from '../verify/sort-file.ts';
+import * as texts from './texts.ts';
 
 export type LogOverview = Schemas['ledgerPeer']['LogOverview'];
 
@@ -38,7 +39,7 @@ export interface Found {
 export function ownReceiptIn(file: NamedFile): OwnReceipt {
   const sorted = sortFile(file);
   if (sorted.is === 'receipt') return { name: file.name, file: sorted.file, value: sorted.value };
-  throw new Error(`${file.name} is no proof with a receipt: open a file that was saved by “Save the proof”.`);
+  throw new Error(texts.isNoProofWithAReceipt(file.name));
 }
 
 /** Throws ProblemError. */

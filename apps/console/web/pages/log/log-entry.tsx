@@ -12,6 +12,7 @@ import { ProofDrawing } from '../verify/proof-drawing.tsx';
 import { Reported } from '../verify/reported.tsx';
 import { ReportView } from '../verify/report-view.tsx';
 import { findEntry, type Found, type OwnReceipt, type Wanted } from './find-entry.ts';
+import * as texts from './texts.ts';
 
 interface EntryProps {
   readonly channel: string;
@@ -27,11 +28,11 @@ export function LogEntry({ channel, wanted, own }: EntryProps): ReactNode {
   });
   const isAbsent = entry.isError && asProblem(entry.error).status === 404;
   return (
-    <Section title="Entry">
+    <Section title={texts.entry}>
       <Paper aria-live="polite">
         {isAbsent ? (
-          <ListEmpty title="The log has no such entry" icon="search">
-            It may be misspelt. What was written in the last seconds is found once a checkpoint covers it.
+          <ListEmpty title={texts.theLogHasNoSuchEntry} icon="search">
+            {texts.theLogHasNoSuchEntryHint}
           </ListEmpty>
         ) : (
           <Unread read={entry} rows={4} />
@@ -46,14 +47,14 @@ function Shown({ found: { at, proof, report, own } }: { readonly found: Found })
   return (
     <Stack gap="md">
       <SimpleGrid cols={{ base: 1, xs: 2, md: 3 }}>
-        <Fact label="Index">{formatNumber(proof.index)}</Fact>
-        <Fact label="Written">{at === null ? 'its time is in the archive' : <Time value={at} />}</Fact>
-        <Fact label="Leaf hash">
-          <CodeText value={proof.leafHash} label="the leaf hash" short={16} />
+        <Fact label={texts.index}>{formatNumber(proof.index)}</Fact>
+        <Fact label={texts.written}>{at === null ? texts.itsTimeIsInTheArchive : <Time value={at} />}</Fact>
+        <Fact label={texts.leafHash}>
+          <CodeText value={proof.leafHash} label={texts.copyTheLeafHash} short={16} />
         </Fact>
       </SimpleGrid>
       <Text size="sm" c="dimmed">
-        Checked in this browser against the keys that this ledger publishes. The time is the ledger’s word.
+        {texts.checkedInThisBrowser}
       </Text>
       {own !== undefined && 'report' in own ? (
         <Reported result={own} />
@@ -62,11 +63,11 @@ function Shown({ found: { at, proof, report, own } }: { readonly found: Found })
           <ReportView report={report} />
           <ProofDrawing file={{ proof }} report={report} />
           <Text size="sm">
-            To see what was written, open your own proof of it above, or at{' '}
-            <Anchor component={Link} to="/verify" size="sm" underline="always">
-              Verify
-            </Anchor>
-            .
+            {texts.toSeeWhatWasWrittenAt(
+              <Anchor component={Link} to="/verify" size="sm" underline="always">
+                {texts.verify}
+              </Anchor>,
+            )}
           </Text>
         </>
       )}

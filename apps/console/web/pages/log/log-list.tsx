@@ -13,23 +13,24 @@ import { asProblem } from '../../shell/problem.ts';
 import { channelTable } from '../ledger/channel-table.tsx';
 import { useLedgerSurface } from '../ledger/ledger-source.ts';
 import { logPath, usePublicLogs } from './public-peer.ts';
+import * as texts from './texts.ts';
 
 /** The public logs, a search in all of them, and what else the reader may read. */
 export function LogList(): ReactNode {
   const logs = usePublicLogs();
   return (
-    <Page title="Public log" intro="Logs that everybody may read: that an entry is there, where, and since when.">
+    <Page title={texts.publicLog} intro={texts.publicLogIntro}>
       {logs.data !== undefined && logs.data.length > 0 && <FindByHash channels={logs.data} />}
-      <Section title="Logs">
+      <Section title={texts.logs}>
         <Paper>
           <Unread read={logs} rows={2} />
           {logs.data?.length === 0 && (
-            <ListEmpty title="No log is public here" icon="ledger">
-              Whoever runs the ledger peer names public logs. A proof needs none: open it at Verify.
+            <ListEmpty title={texts.noLogIsPublicHere} icon="ledger">
+              {texts.noLogIsPublicHereHint}
             </ListEmpty>
           )}
           {logs.data !== undefined && logs.data.length > 0 && (
-            <Table aria-label="Public logs">
+            <Table aria-label={texts.publicLogs}>
               <Table.Tbody>
                 {logs.data.map((channel) => (
                   <Table.Tr key={channel}>
@@ -60,7 +61,7 @@ function OwnLogs(): ReactNode {
     ...table
   } = channelTable(surface);
   return (
-    <Section title="Logs that you may read">
+    <Section title={texts.logsThatYouMayRead}>
       <CursorTable {...table} columns={[channel, size, signed]} />
     </Section>
   );
@@ -87,13 +88,13 @@ function FindByHash({ channels }: { readonly channels: readonly string[] }): Rea
   const form = useForm({
     initialValues: { leafHash: '' },
     validate: {
-      leafHash: (text) => (isLeafHash(text.trim()) ? null : 'A leaf hash has 64 hexadecimal digits.'),
+      leafHash: (text) => (isLeafHash(text.trim()) ? null : texts.leafHashFault),
     },
   });
   const search = useMutation({
     mutationFn: (leafHash: string) => logWith(leafHash, channels),
     onSuccess: (channel, leafHash) => {
-      if (channel === undefined) form.setErrors({ leafHash: 'No public log has an entry with this hash.' });
+      if (channel === undefined) form.setErrors({ leafHash: texts.noPublicLogHasAnEntry });
       else void navigate(logPath(channel, leafHash));
     },
   });
@@ -105,23 +106,23 @@ function FindByHash({ channels }: { readonly channels: readonly string[] }): Rea
           noValidate
           onSubmit={form.onSubmit(({ leafHash }) => search.mutate(leafHash.trim().toLowerCase()))}
           role="search"
-          aria-label="Search in all public logs"
+          aria-label={texts.searchInAllPublicLogs}
         >
           <Group align="flex-end">
             <TextInput
-              label="Leaf hash"
+              label={texts.leafHash}
               flex="1 1 16rem"
               maxLength={80}
               spellCheck={false}
               {...form.getInputProps('leafHash', { withError: false })}
             />
             <Button type="submit" loading={search.isPending}>
-              Find in all logs
+              {texts.findInAllLogs}
             </Button>
           </Group>
         </form>
         <Text size="sm" c="dimmed">
-          A receipt and its proof have it. By the id of a record, look in the log that its receipt names.
+          {texts.leafHashHint}
         </Text>
         {search.isError && <ProblemView error={search.error} />}
         {fault !== undefined && (

@@ -3,6 +3,7 @@ import { Code, Group, Paper, Stack, Text } from '@mantine/core';
 import { CopyButton } from '../../shell/code-text.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { LogOverview } from './find-entry.ts';
+import * as texts from './texts.ts';
 
 type Log = Pick<LogOverview['logs'][number], 'epoch' | 'origin' | 'checkpoint' | 'declaration'>;
 
@@ -21,16 +22,16 @@ export const LogNotes = ({ logs, factsOf }: LogNotesProps): ReactNode =>
           <Text size="sm" fw={600} className="wrap">
             {origin}
           </Text>
-          {checkpoint !== null && <CopyButton value={checkpoint} label="Copy the checkpoint" />}
+          {checkpoint !== null && <CopyButton value={checkpoint} label={texts.copyTheCheckpoint} />}
         </Group>
         {declaration !== null && (
           <Text size="sm" className="wrap">
-            Begins with a declared loss of <Time value={declaration.at} form="day" />: {declaration.reason}
+            {texts.beginsWithADeclaredLossOf(<Time value={declaration.at} form="day" />, declaration.reason)}
           </Text>
         )}
         {checkpoint === null ? (
           <Text size="sm" c="dimmed">
-            Nothing is signed yet.
+            {texts.nothingIsSignedYet}
           </Text>
         ) : (
           <>

@@ -3,6 +3,7 @@ import { Anchor, Text } from '@mantine/core';
 import { Link } from 'react-router';
 import { useMine } from '../../shell/mine.ts';
 import { logPath, usePublicLogs } from './public-peer.ts';
+import * as texts from './texts.ts';
 
 interface LogOfProofProps {
   readonly channel: string;
@@ -17,27 +18,22 @@ export function LogOfProof({ channel, leafHash }: LogOfProofProps): ReactNode {
   if (channels.includes(channel))
     return (
       <Text size="sm">
-        Its log is public:{' '}
-        <Anchor component={Link} to={logPath(channel, leafHash)} size="sm" underline="always">
-          look this entry up in {channel}
-        </Anchor>
-        .
+        {texts.itsLogIsPublic(
+          <Anchor component={Link} to={logPath(channel, leafHash)} size="sm" underline="always">
+            {texts.lookThisEntryUpIn(channel)}
+          </Anchor>,
+        )}
       </Text>
     );
   return (
     <Text size="sm" className="wrap">
-      Its log, {channel}, is not public: it cannot be looked up there without a right to read it. This proof does not
-      need that: it is checked by the key of the log alone.
-      {mine?.offers('ledger') === true && (
-        <>
-          {' '}
-          You may read it{' '}
+      {texts.itsLogIsNotPublic(channel)}{' '}
+      {mine?.offers('ledger') === true &&
+        texts.youMayReadItIn(
           <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}`} size="sm" underline="always">
-            in the ledger explorer
-          </Anchor>
-          .
-        </>
-      )}
+            {texts.inTheLedgerExplorer}
+          </Anchor>,
+        )}
     </Text>
   );
 }

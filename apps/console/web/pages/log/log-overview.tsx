@@ -7,6 +7,7 @@ import { Fact, Section } from '../../shell/page.tsx';
 import { Time } from '../../shell/time.tsx';
 import type { LogOverview } from './find-entry.ts';
 import { LogNotes } from './log-notes.tsx';
+import * as texts from './texts.ts';
 import classes from './log.module.css';
 
 const DAY_MS = 86_400_000;
@@ -18,7 +19,7 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
   if (first === undefined || last === undefined) {
     return (
       <Paper>
-        <ListEmpty title="The log is empty" icon="ledger" />
+        <ListEmpty title={texts.theLogIsEmpty} icon="ledger" />
       </Paper>
     );
   }
@@ -28,13 +29,11 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
   const end = toMs - fromMs < 2 * DAY_MS ? formatMoment : formatDay;
   const line = points.map(({ at, size }) => `L${x(at).toFixed(1)} ${y(size).toFixed(1)}`).join('');
   return (
-    <Section title="Growth">
+    <Section title={texts.growth}>
       <Paper>
         <Group justify="space-between" mb="xs">
-          <Text fw={600}>{`${formatNumber(last.size)} ${last.size === 1 ? 'record' : 'records'}`}</Text>
-          <Text size="sm">
-            newest <Time value={last.at} form="ago" />
-          </Text>
+          <Text fw={600}>{texts.recordCount(last.size, formatNumber(last.size))}</Text>
+          <Text size="sm">{texts.newestAt(<Time value={last.at} form="ago" />)}</Text>
         </Group>
         <svg
           className={classes['growth']}
@@ -50,11 +49,11 @@ export function Growth({ points }: { readonly points: LogOverview['growth'] }): 
           <Text size="xs">{end(new Date(toMs))}</Text>
         </Group>
         <div className="visually-hidden">
-          <table aria-label="Growth">
+          <table aria-label={texts.growth}>
             <thead>
               <tr>
-                <th scope="col">Time</th>
-                <th scope="col">Records</th>
+                <th scope="col">{texts.time}</th>
+                <th scope="col">{texts.records}</th>
               </tr>
             </thead>
             <tbody>
@@ -81,8 +80,8 @@ function NoteFacts({ checkpoint, origin }: { readonly checkpoint: string; readon
   const witnesses = witnessesOf(checkpoint, origin);
   return (
     <Group gap="xl">
-      <Fact label="Entries">{formatNumber(parseCheckpoint(checkpoint).size)}</Fact>
-      <Fact label="Witnesses">{witnesses.length === 0 ? 'none' : witnesses.join(', ')}</Fact>
+      <Fact label={texts.entries}>{formatNumber(parseCheckpoint(checkpoint).size)}</Fact>
+      <Fact label={texts.witnesses}>{witnesses.length === 0 ? texts.none : witnesses.join(', ')}</Fact>
     </Group>
   );
 }

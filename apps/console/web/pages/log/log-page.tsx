@@ -10,11 +10,12 @@ import { ownReceiptIn, type OwnReceipt, type Wanted } from './find-entry.ts';
 import { LogEntry } from './log-entry.tsx';
 import { Checkpoints, Growth } from './log-overview.tsx';
 import { usePublicLog } from './public-peer.ts';
+import * as texts from './texts.ts';
 
 const KINDS = [
-  { value: 'id', label: 'Record id' },
-  { value: 'index', label: 'Index' },
-  { value: 'leafHash', label: 'Leaf hash' },
+  { value: 'id', label: texts.recordId },
+  { value: 'index', label: texts.index },
+  { value: 'leafHash', label: texts.leafHash },
 ] as const;
 type Kind = (typeof KINDS)[number]['value'];
 
@@ -30,16 +31,11 @@ export function LogPage(): ReactNode {
   const isAbsent = overview.isError && [401, 404].includes(asProblem(overview.error).status);
   const find = (next: Wanted): void => choose({ id: null, index: null, epoch: null, leafHash: null, ...next });
   return (
-    <Page
-      title={channel}
-      above={[{ title: 'Public log', to: '/log' }]}
-      intro="Everybody may see that an entry is in this log, where, and since when. What it says is shown only from your own file, which never leaves this page."
-    >
+    <Page title={channel} above={[{ title: texts.publicLog, to: '/log' }]} intro={texts.logIntro}>
       {isAbsent ? (
         <Paper>
-          <ListEmpty title={`${channel} is not a public log`} icon="ledger" action={<Elsewhere channel={channel} />}>
-            Only those who may read the ledger can look there, unless the name is misspelt. A proof of a record is
-            checked without its log: open it at Verify.
+          <ListEmpty title={texts.isNotAPublicLog(channel)} icon="ledger" action={<Elsewhere channel={channel} />}>
+            {texts.notAPublicLogHint}
           </ListEmpty>
         </Paper>
       ) : (
@@ -63,7 +59,7 @@ export function LogPage(): ReactNode {
           ) : (
             <>
               <Growth points={overview.data.growth} />
-              <Section title="Checkpoints">
+              <Section title={texts.checkpoints}>
                 <Checkpoints logs={overview.data.logs} />
               </Section>
             </>
@@ -79,10 +75,10 @@ function Elsewhere({ channel }: { readonly channel: string }): ReactNode {
   const { mine } = useMine();
   const ways = [
     ...(mine?.offers('ledger') === true
-      ? [{ to: `/ledger/${encodeURIComponent(channel)}`, title: 'Ledger explorer' }]
+      ? [{ to: `/ledger/${encodeURIComponent(channel)}`, title: texts.ledgerExplorer }]
       : []),
-    { to: '/log', title: 'All public logs' },
-    { to: '/verify', title: 'Verify' },
+    { to: '/log', title: texts.allPublicLogs },
+    { to: '/verify', title: texts.verify },
   ];
   return (
     <Group gap="md" justify="center">
@@ -116,10 +112,10 @@ function Search({ wanted, channel, onFind, onFile }: SearchProps): ReactNode {
   const open = async (file: File | null): Promise<void> => {
     if (file === null) return;
     try {
-      if (file.size > FILE_MAX_BYTES) throw new Error(`${file.name} is too large for a proof.`);
+      if (file.size > FILE_MAX_BYTES) throw new Error(texts.isTooLargeForAProof(file.name));
       const receipt = ownReceiptIn({ name: file.name, bytes: new Uint8Array(await file.arrayBuffer()) });
       if (receipt.file.receipt.channel !== channel)
-        throw new Error(`${file.name} is of the log ${receipt.file.receipt.channel}.`);
+        throw new Error(texts.isOfTheLog(file.name, receipt.file.receipt.channel));
       setFault(undefined);
       onFile(receipt);
     } catch (error) {
@@ -127,12 +123,12 @@ function Search({ wanted, channel, onFind, onFile }: SearchProps): ReactNode {
     }
   };
   return (
-    <Paper component="section" aria-label="Search">
+    <Paper component="section" aria-label={texts.search}>
       <Stack gap="sm">
-        <form onSubmit={submit} role="search" aria-label="Search in the log">
+        <form onSubmit={submit} role="search" aria-label={texts.searchInTheLog}>
           <Group align="flex-end" gap="sm">
             <Select
-              label="Look for"
+              label={texts.lookFor}
               w={150}
               data={KINDS}
               value={kind}
@@ -150,18 +146,18 @@ function Search({ wanted, channel, onFind, onFile }: SearchProps): ReactNode {
               value={text}
               onChange={({ currentTarget }) => setText(currentTarget.value)}
             />
-            <Button type="submit">Find</Button>
+            <Button type="submit">{texts.find}</Button>
             <FileButton onChange={(file) => void open(file)} accept=".json,application/json">
               {(button) => (
                 <Button variant="default" {...button}>
-                  Find what my file proves
+                  {texts.findWhatMyFileProves}
                 </Button>
               )}
             </FileButton>
           </Group>
         </form>
         <Text size="sm" c="dimmed">
-          Exactly as it was written: no part of an id finds anything, and nothing is listed.
+          {texts.searchHint}
         </Text>
         {fault !== undefined && (
           <Alert role="alert" color="red" variant="light">
@@ -174,8 +170,8 @@ function Search({ wanted, channel, onFind, onFile }: SearchProps): ReactNode {
 }
 
 function faultOf(kind: Kind, text: string): string | undefined {
-  if (text === '') return 'Type what you look for.';
-  if (kind === 'index' && !/^(0|[1-9]\d{0,14})$/.test(text)) return 'An index is a whole number, from 0.';
-  if (kind === 'leafHash' && !/^[0-9a-f]{64}$/.test(text)) return 'A leaf hash has 64 hexadecimal digits.';
+  if (text === '') return texts.emptySearchFault;
+  if (kind === 'index' && !/^(0|[1-9]\d{0,14})$/.test(text)) return texts.indexFault;
+  if (kind === 'leafHash' && !/^[0-9a-f]{64}$/.test(text)) return texts.leafHashFault;
   return undefined;
 }

@@ -8,18 +8,19 @@ import { useSession } from '../../shell/session.ts';
 import { publishes } from '../prove/take-keys.ts';
 import { LogList } from './log-list.tsx';
 import { LogPage } from './log-page.tsx';
+import * as texts from './texts.ts';
 
 /** Public logs, for everybody: what the ledger peer answers without a key. */
 export function LogPart(): ReactNode {
   const session = useSession();
   if (session.data === undefined || !publishes(session.data, 'ledger-peer')) {
     return (
-      <Page title="Public log">
+      <Page title={texts.publicLog}>
         {session.data === undefined ? (
           <Unread read={session} />
         ) : (
           <Paper>
-            <ListEmpty title="No public log is served here" icon="ledger" />
+            <ListEmpty title={texts.noPublicLogIsServedHere} icon="ledger" />
           </Paper>
         )}
       </Page>

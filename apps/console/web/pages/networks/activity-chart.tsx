@@ -4,6 +4,7 @@ import type { Schemas } from '@sealgate/client';
 import { api } from '../../shell/api.ts';
 import { formatHour, formatNumber, formatUtcDayOfYear } from '../../shell/formats.ts';
 import { Unread } from '../../shell/list-states.tsx';
+import * as texts from './delivery-texts.ts';
 import classes from './activity-chart.module.css';
 
 type Step = Schemas['ingestGatewayAdmin']['SourceActivity'];
@@ -12,10 +13,10 @@ export type ActivityStep = 'hour' | 'day';
 
 /** From the bottom of a bar to its top. */
 const KINDS: readonly (readonly [Kind, string])[] = [
-  ['accepted', 'Accepted'],
-  ['replayed', 'Sent again'],
-  ['conflicts', 'Conflicts'],
-  ['refused', 'Refused'],
+  ['accepted', texts.accepted],
+  ['replayed', texts.sentAgain],
+  ['conflicts', texts.conflicts],
+  ['refused', texts.refused],
 ];
 
 const nameOf = (per: ActivityStep, from: string): string =>
@@ -37,7 +38,7 @@ export function ActivityChart({ networkId, sourceId, per, onPer }: ChartProps): 
     { refetchInterval: 60_000 },
   );
   return (
-    <Paper component="section" aria-label="Volume and errors">
+    <Paper component="section" aria-label={texts.volumeAndErrors}>
       <Group justify="space-between" mb="xs">
         <Group gap="md">
           {KINDS.map(([kind, title]) => (
@@ -51,10 +52,10 @@ export function ActivityChart({ networkId, sourceId, per, onPer }: ChartProps): 
         </Group>
         <SegmentedControl
           size="xs"
-          aria-label="Period"
+          aria-label={texts.period}
           data={[
-            { value: 'hour', label: '24 hours' },
-            { value: 'day', label: '14 days' },
+            { value: 'hour', label: texts.lastDay },
+            { value: 'day', label: texts.lastTwoWeeks },
           ]}
           value={per}
           onChange={(value) => onPer(value === 'day' ? 'day' : 'hour')}
@@ -74,6 +75,9 @@ const WIDTH = 30;
 /** A single delivery must be seen beside thousands. */
 const LEAST = 3;
 
+const shownAs = (per: ActivityStep, from: string): string =>
+  per === 'day' ? texts.inUtc(nameOf(per, from)) : nameOf(per, from);
+
 function Bars({ steps, per }: { readonly steps: readonly Step[]; readonly per: ActivityStep }): ReactNode {
   const most = Math.max(1, ...steps.map(totalOf));
   const height = (count: number): number => (count === 0 ? 0 : Math.max(LEAST, (count / most) * (HEIGHT - 2 * LEAST)));
@@ -86,7 +90,7 @@ function Bars({ steps, per }: { readonly steps: readonly Step[]; readonly per: A
         preserveAspectRatio="none"
         className={classes['chart']}
         role="img"
-        aria-label={`Deliveries of the last ${per === 'hour' ? '24 hours' : '14 days'}: ${words}.`}
+        aria-label={per === 'hour' ? texts.deliveriesOfTheLastDay(words) : texts.deliveriesOfTheLastTwoWeeks(words)}
       >
         {steps.map((step, at) => {
           let top = HEIGHT;
@@ -114,8 +118,7 @@ function Bars({ steps, per }: { readonly steps: readonly Step[]; readonly per: A
       <Group justify="space-between">
         {[first, last].map((step) => (
           <Text key={step?.from} size="xs" c="dimmed">
-            {step !== undefined && nameOf(per, step.from)}
-            {per === 'day' && ' (UTC)'}
+            {step !== undefined && shownAs(per, step.from)}
           </Text>
         ))}
       </Group>

@@ -19,6 +19,7 @@ import { provableEvent } from '../prove/provable.ts';
 import { ProveButton } from '../prove/prove-button.tsx';
 import { ActivityChart } from './activity-chart.tsx';
 import { useGatewayAddress } from './curl-line.ts';
+import * as texts from './delivery-texts.ts';
 import { useNetworkName } from './network-names.ts';
 import { RaisedTolerance } from './raised-tolerance.tsx';
 import {
@@ -43,9 +44,9 @@ const filterNames = ['show', 'per', 'outcome', ...refusedFilterNames] as const;
 type Filters = Readonly<Partial<Record<(typeof filterNames)[number], string>>>;
 
 const SHOWN = [
-  { value: 'refused', label: 'Refused' },
-  { value: 'all', label: 'All outcomes' },
-  { value: 'same', label: 'Same failures' },
+  { value: 'refused', label: texts.refused },
+  { value: 'all', label: texts.allOutcomes },
+  { value: 'same', label: texts.sameFailures },
 ];
 
 /** The deliveries of one source: what was refused and why, every outcome, and the same failures in groups. */
@@ -54,12 +55,12 @@ export function DeliveriesPage(): ReactNode {
   const source = useSource(networkId, sourceId);
   const nameOf = useNetworkName();
   const above = [
-    { title: 'Networks and keys', to: '/networks' },
+    { title: texts.networksAndKeys, to: '/networks' },
     { title: nameOf(networkId), to: `/networks/${networkId}` },
   ];
   if (source.data === undefined) {
     return (
-      <Page title="Deliveries" above={above}>
+      <Page title={texts.deliveries} above={above}>
         <Unread read={source} />
       </Page>
     );
@@ -85,7 +86,7 @@ function Shown({
       <About source={source} />
       <ActivityChart {...of} per={per === 'day' ? 'day' : 'hour'} onPer={(next) => setFilters({ per: next })} />
       <SegmentedControl
-        aria-label="What to list"
+        aria-label={texts.whatToList}
         data={SHOWN}
         value={SHOWN.some(({ value }) => value === show) ? show : 'refused'}
         onChange={(value) => setFilters({ show: value, sort: null })}
@@ -127,7 +128,7 @@ function Actions({ source }: { readonly source: Source }): ReactNode {
           ),
       )}
       <RowMenu
-        label="More actions"
+        label={texts.moreActions}
         actions={rest.map(([action, title]) => ({
           title,
           onClick: () => open(action, source),
@@ -144,15 +145,15 @@ function About({ source }: { readonly source: Source }): ReactNode {
   return (
     <Paper>
       <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-        <Fact label="State">
+        <Fact label={texts.state}>
           <SourceState source={source} />
         </Fact>
-        <Fact label="Scheme">{source.scheme}</Fact>
-        <Fact label="Address for the sender">
-          <CodeText value={source.url ?? `${address}${source.path}`} label="the address" short={30} />
+        <Fact label={texts.scheme}>{source.scheme}</Fact>
+        <Fact label={texts.addressForTheSender}>
+          <CodeText value={source.url ?? `${address}${source.path}`} label={texts.copyTheAddress} short={30} />
         </Fact>
-        <Fact label="Refused deliveries are kept">
-          {source.keepRefusedHours === 0 ? 'not at all' : `${source.keepRefusedHours} hours`}
+        <Fact label={texts.refusedDeliveriesAreKept}>
+          {source.keepRefusedHours === 0 ? texts.notAtAll : texts.keptHours(source.keepRefusedHours)}
         </Fact>
       </SimpleGrid>
     </Paper>
@@ -165,8 +166,12 @@ export const SourceState = ({
   readonly source: Pick<Source, 'enabled' | 'usualToleranceSeconds'>;
 }): ReactNode => (
   <Group gap={4}>
-    {enabled ? <StateBadge tone="good">Enabled</StateBadge> : <StateBadge tone="wait">Paused</StateBadge>}
-    {usualToleranceSeconds !== null && <StateBadge tone="wait">Tolerance raised</StateBadge>}
+    {enabled ? (
+      <StateBadge tone="good">{texts.enabled}</StateBadge>
+    ) : (
+      <StateBadge tone="wait">{texts.paused}</StateBadge>
+    )}
+    {usualToleranceSeconds !== null && <StateBadge tone="wait">{texts.toleranceRaised}</StateBadge>}
   </Group>
 );
 
@@ -179,31 +184,31 @@ const TONES: Readonly<Record<Delivery['outcome'], Tone>> = {
 };
 
 const outcomeColumns: readonly Column<Delivery>[] = [
-  { title: 'When', width: '9rem', sort: '-at', cell: ({ at }) => <Time value={at} form="ago" /> },
+  { title: texts.when, width: '9rem', sort: '-at', cell: ({ at }) => <Time value={at} form="ago" /> },
   {
-    title: 'Outcome',
+    title: texts.outcome,
     width: '8.5rem',
     cell: ({ outcome: end }) => <StateBadge tone={TONES[end]}>{end}</StateBadge>,
   },
-  { title: 'Why', cell: ({ reason, code }) => titleOf(reason, code) },
-  { title: 'How many', width: '6.5rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
-  { title: 'Types', cell: ({ types }) => types.join(', ') },
-  { title: 'Record', cell: ({ records }) => <RecordLinks records={records} /> },
+  { title: texts.why, cell: ({ reason, code }) => titleOf(reason, code) },
+  { title: texts.howMany, width: '6.5rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
+  { title: texts.types, cell: ({ types }) => types.join(', ') },
+  { title: texts.record, cell: ({ records }) => <RecordLinks records={records} /> },
   {
-    title: 'Proof',
+    title: texts.proof,
     width: '7rem',
     cell: ({ eventId, records }) =>
       eventId !== null && records.length > 0 && <ProveButton of={provableEvent(eventId)} what={eventId} />,
   },
   {
-    title: 'Event or request',
+    title: texts.eventOrRequest,
     width: '12rem',
     cell: ({ eventId, requestId }) =>
       eventId === null ? (
-        <CodeText value={requestId} label="the request id" short={14} />
+        <CodeText value={requestId} label={texts.copyTheRequestId} short={14} />
       ) : (
         <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
-          Event
+          {texts.event}
         </Anchor>
       ),
   },
@@ -225,16 +230,16 @@ function Outcomes({
     <>
       <FilterBox count={Object.keys(query).length}>
         <NativeSelect
-          label="Outcome"
-          data={[{ value: '', label: 'Any' }, ...Object.keys(TONES)]}
+          label={texts.outcome}
+          data={[{ value: '', label: texts.any }, ...Object.keys(TONES)]}
           value={outcome ?? ''}
           onChange={(event) => onChange({ outcome: event.currentTarget.value })}
         />
-        <TextFilter label="Provider’s id" value={deliveryId} onSet={(id) => onChange({ deliveryId: id })} />
+        <TextFilter label={texts.providersId} value={deliveryId} onSet={(id) => onChange({ deliveryId: id })} />
         <PeriodFilter from={from} to={to} onChange={onChange} />
       </FilterBox>
       <CursorTable
-        label="Deliveries"
+        label={texts.deliveries}
         isDense
         tools={{
           order: '-at',
@@ -254,7 +259,7 @@ function Outcomes({
         columns={outcomeColumns}
         empty={
           <ListEmpty
-            title={Object.keys(query).length === 0 ? 'Nothing was delivered yet' : 'No such delivery'}
+            title={Object.keys(query).length === 0 ? texts.nothingWasDeliveredYet : texts.noSuchDelivery}
             icon="live"
           />
         }

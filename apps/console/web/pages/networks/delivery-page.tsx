@@ -11,6 +11,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Time } from '../../shell/time.tsx';
 import { Quiet, RecordLinks, useSource } from './deliveries-page.tsx';
+import * as texts from './delivery-texts.ts';
 import { MendRefused } from './mend-refused.tsx';
 import { useNetworkName } from './network-names.ts';
 import { isMended, RefusedState } from './refused-table.tsx';
@@ -29,14 +30,14 @@ export function DeliveryPage(): ReactNode {
     { params: { path: { networkId, sourceId, refusedId } } },
   );
   const above = [
-    { title: 'Networks and keys', to: '/networks' },
+    { title: texts.networksAndKeys, to: '/networks' },
     { title: nameOf(networkId), to: `/networks/${networkId}` },
     {
-      title: source.data === undefined ? 'Deliveries' : source.data.name,
+      title: source.data === undefined ? texts.deliveries : source.data.name,
       to: `/networks/${networkId}/sources/${sourceId}/deliveries`,
     },
   ];
-  const title = refused.data === undefined ? 'Delivery' : titleOf(refused.data.reason, refused.data.code);
+  const title = refused.data === undefined ? texts.delivery : titleOf(refused.data.reason, refused.data.code);
   return (
     <Page title={title} above={above}>
       <Unread read={refused} />
@@ -63,26 +64,26 @@ function Shown({ refused, source }: ShownProps): ReactNode {
       <RaisedTolerance source={source} mayChange={isOperator} />
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }}>
-          <Fact label="State">
+          <Fact label={texts.state}>
             <RefusedState {...refused} />
           </Fact>
-          <Fact label="When">
+          <Fact label={texts.when}>
             <Time value={refused.at} />
           </Fact>
-          <Fact label="Signature">{signatureInWords(refused)}</Fact>
-          <Fact label="Answer">{refused.code}</Fact>
-          <Fact label="Provider’s id">
+          <Fact label={texts.signature}>{signatureInWords(refused)}</Fact>
+          <Fact label={texts.answer}>{refused.code}</Fact>
+          <Fact label={texts.providersId}>
             {refused.deliveryId === null ? (
-              'not known'
+              texts.notKnown
             ) : (
-              <CodeText value={refused.deliveryId} label="the delivery id" />
+              <CodeText value={refused.deliveryId} label={texts.copyTheDeliveryId} />
             )}
           </Fact>
-          <Fact label="Request">
-            <CodeText value={refused.requestId} label="the request id" short={20} />
+          <Fact label={texts.request}>
+            <CodeText value={refused.requestId} label={texts.copyTheRequestId} short={20} />
           </Fact>
-          <Fact label="Media type">{refused.mediaType ?? 'none'}</Fact>
-          <Fact label="Size">{refused.bodyBytes === null ? 'not known' : formatBytes(refused.bodyBytes)}</Fact>
+          <Fact label={texts.mediaType}>{refused.mediaType ?? texts.none}</Fact>
+          <Fact label={texts.size}>{refused.bodyBytes === null ? texts.notKnown : formatBytes(refused.bodyBytes)}</Fact>
         </SimpleGrid>
       </Paper>
       {refused.eventId !== null && <Outcome eventId={refused.eventId} />}
@@ -93,27 +94,26 @@ function Shown({ refused, source }: ShownProps): ReactNode {
 
 /** What processing it again came to. */
 const ENDS: Readonly<Record<string, string>> = {
-  written: 'its record was written',
-  replayed: 'its record had been written before, from another delivery with this id',
-  answered: 'it was answered, and asks for no record',
+  written: texts.itsRecordWasWritten,
+  replayed: texts.itsRecordWasWrittenBefore,
+  answered: texts.itWasAnswered,
 };
 
 /** Why it had been refused, when and how it was mended; there is nothing left to do. */
 const Mended = ({ refused }: Pick<ShownProps, 'refused'>): ReactNode => (
-  <Paper component="section" aria-label="How it was mended">
+  <Paper component="section" aria-label={texts.howItWasMended}>
     <Stack gap="xs">
-      <Title order={2}>How it was mended</Title>
+      <Title order={2}>{texts.howItWasMended}</Title>
       <Text size="sm">
-        {refused.processedAt !== null && (
-          <>
-            It was processed again <Time value={refused.processedAt} />, with the settings and secrets of its source at
-            that time:{' '}
-          </>
-        )}
-        {ENDS[refused.outcome ?? '']}. There is nothing left to do.
+        {refused.processedAt === null
+          ? texts.endedWithNothingLeftToDo(ENDS[refused.outcome ?? ''] ?? '')
+          : texts.processedAgainWithNothingLeftToDo(
+              <Time value={refused.processedAt} />,
+              ENDS[refused.outcome ?? ''] ?? '',
+            )}
       </Text>
       <Text size="sm" c="dimmed">
-        What it had been refused for: {wordsOf(refused.reason)?.what(refused) ?? refused.detail}
+        {texts.whatItHadBeenRefusedFor(wordsOf(refused.reason)?.what(refused) ?? refused.detail)}
       </Text>
     </Stack>
   </Paper>
@@ -125,18 +125,18 @@ function Outcome({ eventId }: { readonly eventId: string }): ReactNode {
     params: { path: { eventId } },
   });
   return (
-    <Section title="What came of it">
+    <Section title={texts.whatCameOfIt}>
       <Unread read={event} rows={1} />
       {event.data !== undefined && (
         <Paper>
           <Group gap="md">
             <Anchor component={Link} to={`/events/${encodeURIComponent(eventId)}`} size="sm">
-              Its event ({event.data.status})
+              {texts.itsEvent(event.data.status)}
             </Anchor>
             {event.data.records.length === 0 ? (
-              <Quiet>Nothing was written.</Quiet>
+              <Quiet>{texts.nothingWasWritten}</Quiet>
             ) : (
-              <Fact label="Its record">
+              <Fact label={texts.itsRecord}>
                 <RecordLinks records={event.data.records} />
               </Fact>
             )}
@@ -156,18 +156,12 @@ function Kept({ refused, source, isOperator }: ShownProps & { readonly isOperato
     '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/kept',
   );
   return (
-    <Section title="Headers and body">
+    <Section title={texts.headersAndBody}>
       {keptUntil === null ? (
-        <Quiet>
-          {source.keepRefusedHours === 0
-            ? 'Nothing is kept of it: this source keeps no refused deliveries. Set “Keep refused (hours)” to keep those that come.'
-            : 'Nothing is kept of it any more.'}
-        </Quiet>
+        <Quiet>{source.keepRefusedHours === 0 ? texts.nothingIsKeptBySource : texts.nothingIsKeptAnyMore}</Quiet>
       ) : (
         <Group gap="sm">
-          <Quiet>
-            Kept until <Time value={keptUntil} />, encrypted. It is shown without sensitive members and credentials.
-          </Quiet>
+          <Quiet>{texts.keptUntilEncrypted(<Time value={keptUntil} />)}</Quiet>
           {isOperator && look.data === undefined && (
             <Button
               size="xs"
@@ -175,7 +169,7 @@ function Kept({ refused, source, isOperator }: ShownProps & { readonly isOperato
               loading={look.isPending}
               onClick={() => look.mutate({ params: { path: { networkId, sourceId, refusedId } } })}
             >
-              Show headers and body
+              {texts.showHeadersAndBody}
             </Button>
           )}
         </Group>
@@ -184,28 +178,28 @@ function Kept({ refused, source, isOperator }: ShownProps & { readonly isOperato
       {look.data !== undefined && (
         <>
           <PlainTable
-            label="Headers"
+            label={texts.headers}
             isDense
             rows={look.data.headers}
             rowKey={({ name }) => name}
             columns={[
-              { title: 'Header', width: '16rem', cell: ({ name }) => <code>{name}</code> },
+              { title: texts.header, width: '16rem', cell: ({ name }) => <code>{name}</code> },
               {
-                title: 'Value',
-                cell: ({ value }) => (value === null ? <Quiet>not shown</Quiet> : <code>{value}</code>),
+                title: texts.value,
+                cell: ({ value }) => (value === null ? <Quiet>{texts.notShown}</Quiet> : <code>{value}</code>),
               },
             ]}
-            empty={<Quiet>No header.</Quiet>}
+            empty={<Quiet>{texts.noHeader}</Quiet>}
           />
           {look.data.body === null ? (
-            <Quiet>The body is not shown. {look.data.whyHidden}</Quiet>
+            <Quiet>{texts.theBodyIsNotShown(look.data.whyHidden)}</Quiet>
           ) : (
-            <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} aria-label="Body">
+            <Code block style={{ whiteSpace: 'pre-wrap', overflowWrap: 'anywhere' }} aria-label={texts.body}>
               {indented(look.data.body)}
             </Code>
           )}
           {look.data.strippedFields > 0 && (
-            <Quiet>Sensitive members that were removed: {look.data.strippedFields}</Quiet>
+            <Quiet>{texts.sensitiveMembersThatWereRemoved(look.data.strippedFields)}</Quiet>
           )}
         </>
       )}

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Group, Select, TextInput } from '@mantine/core';
 import type { Schemas } from '@sealgate/client';
+import * as texts from './source-texts.ts';
 
 type Signature = Schemas['ingestGatewayAdmin']['SourceSignature'];
 
@@ -72,53 +73,53 @@ export function HmacFields({ value, propsOf }: HmacFieldsProps): ReactNode {
   ): ReactNode => <Select label={label} data={data} allowDeselect={false} {...propsOf(name)} />;
   return (
     <>
-      {text('header', { label: 'Signature header' })}
+      {text('header', { label: texts.signatureHeader })}
       <Group grow align="end">
-        {choice('algorithm', 'Algorithm', [
-          { value: 'sha256', label: 'HMAC-SHA256' },
-          { value: 'sha512', label: 'HMAC-SHA512' },
-          { value: 'sha1', label: 'HMAC-SHA1' },
-          { value: 'ed25519', label: 'Ed25519' },
-          { value: 'ecdsa-p256', label: 'ECDSA P-256' },
+        {choice('algorithm', texts.algorithm, [
+          { value: 'sha256', label: texts.hmacSha256 },
+          { value: 'sha512', label: texts.hmacSha512 },
+          { value: 'sha1', label: texts.hmacSha1 },
+          { value: 'ed25519', label: texts.ed25519 },
+          { value: 'ecdsa-p256', label: texts.ecdsaP256 },
         ])}
-        {choice('encoding', 'Written as', [
-          { value: 'hex', label: 'hex' },
-          { value: 'base64', label: 'base64' },
+        {choice('encoding', texts.writtenAs, [
+          { value: 'hex', label: texts.hex },
+          { value: 'base64', label: texts.base64 },
         ])}
-        {text('prefix', { label: 'Prefix', placeholder: 'sha256=' })}
+        {text('prefix', { label: texts.prefix, placeholder: texts.prefixExample })}
       </Group>
       {text('signed', {
-        label: 'What is signed',
-        description: 'Literals and {body}, {timestamp}, {id}, {url}, {method}: for example {timestamp}.{body}',
+        label: texts.whatIsSigned,
+        description: texts.whatIsSignedHint,
       })}
       <Group grow align="end">
         {text('signatureMember', {
-          label: 'Member with the signature',
-          description: 'Where the header is a list: v1 in t=1,v1=2',
+          label: texts.memberWithTheSignature,
+          description: texts.memberWithTheSignatureHint,
         })}
         {value.signatureMember !== '' &&
-          choice('separator', 'Separator', [
-            { value: ',', label: 'comma' },
-            { value: ';', label: 'semicolon' },
-            { value: ' ', label: 'space' },
+          choice('separator', texts.separator, [
+            { value: ',', label: texts.comma },
+            { value: ';', label: texts.semicolon },
+            { value: ' ', label: texts.space },
           ])}
       </Group>
       {value.signed.includes('{timestamp}') && (
         <Group grow align="end">
-          {value.signatureMember !== '' && text('timestampMember', { label: 'Member with the timestamp' })}
-          {text('timestampHeader', { label: 'Timestamp header' })}
-          {choice('timestampFormat', 'Timestamp in', [
-            { value: 'seconds', label: 'seconds' },
-            { value: 'milliseconds', label: 'milliseconds' },
-            { value: 'rfc3339', label: 'date and time (RFC 3339)' },
+          {value.signatureMember !== '' && text('timestampMember', { label: texts.memberWithTheTimestamp })}
+          {text('timestampHeader', { label: texts.timestampHeader })}
+          {choice('timestampFormat', texts.timestampIn, [
+            { value: 'seconds', label: texts.seconds },
+            { value: 'milliseconds', label: texts.milliseconds },
+            { value: 'rfc3339', label: texts.dateAndTimeRfc3339 },
           ])}
         </Group>
       )}
       {!isPublicKey(value) &&
-        choice('secretEncoding', 'The secret is', [
-          { value: 'text', label: 'a text' },
-          { value: 'hex', label: 'bytes in hex' },
-          { value: 'base64', label: 'bytes in base64' },
+        choice('secretEncoding', texts.theSecretIs, [
+          { value: 'text', label: texts.aText },
+          { value: 'hex', label: texts.bytesInHex },
+          { value: 'base64', label: texts.bytesInBase64 },
         ])}
     </>
   );

@@ -6,6 +6,7 @@ import { api, useReload } from '../../shell/api.ts';
 import { formatSpan } from '../../shell/formats.ts';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { Time } from '../../shell/time.tsx';
+import * as texts from './delivery-texts.ts';
 import { Tolerate } from './raised-tolerance.tsx';
 import { actsFor, titleOf, wordsOf, type Acts, type Refused } from './refusal-words.ts';
 import { useSourceDialogs } from './source-dialogs.tsx';
@@ -20,17 +21,16 @@ interface MendProps {
 export function MendRefused({ refused, source, mayChange }: MendProps & { readonly mayChange: boolean }): ReactNode {
   const words = wordsOf(refused.reason);
   return (
-    <Paper component="section" aria-label="Why it was refused, and what to do">
+    <Paper component="section" aria-label={texts.whyItWasRefused}>
       <Stack gap="xs">
-        <Title order={2}>Why it was refused, and what to do</Title>
+        <Title order={2}>{texts.whyItWasRefused}</Title>
         <Text size="sm">
-          {words?.what(refused) ?? refused.detail}
-          {refused.reason === 'clock-skew' && ` This source tolerates ${formatSpan(source.toleranceSeconds)}.`}
+          {words?.what(refused) ?? refused.detail}{' '}
+          {refused.reason === 'clock-skew' && texts.thisSourceTolerates(formatSpan(source.toleranceSeconds))}
         </Text>
         {refused.processedAt !== null && (
           <Text size="sm">
-            It was processed again <Time value={refused.processedAt} />, and refused again:{' '}
-            {titleOf(null, refused.outcome)}.
+            {texts.processedAgainAndRefused(<Time value={refused.processedAt} />, titleOf(null, refused.outcome))}
           </Text>
         )}
         {words !== undefined && <Text size="sm">{words.todo}</Text>}
@@ -46,13 +46,10 @@ function adviceOf(
   { keptUntil, reason }: Refused,
   lacksSecret: boolean,
 ): string | undefined {
-  if (keptUntil === null)
-    return 'Nothing is kept of it, so it cannot be processed again here: its sender has to repeat it.';
-  if (again && !lacksSecret)
-    return 'Now process it again: every check is made anew, with the settings as they are now.';
-  if (reason === 'clock-skew' && tolerate === undefined && !edit)
-    return 'No source tolerates that much: its sender has to send it again, with a new timestamp.';
-  return edit || secrets ? 'Once that is changed, it can be processed again here.' : undefined;
+  if (keptUntil === null) return texts.nothingIsKeptSoRepeat;
+  if (again && !lacksSecret) return texts.nowProcessItAgain;
+  if (reason === 'clock-skew' && tolerate === undefined && !edit) return texts.noSourceToleratesThatMuch;
+  return edit || secrets ? texts.onceThatIsChanged : undefined;
 }
 
 /** Whether it is for its secret alone that it is refused, and none was added since. */
@@ -78,18 +75,18 @@ function ActsOf({ refused, source }: MendProps): ReactNode {
         {acts.tolerate !== undefined && <Tolerate source={source} needed={acts.tolerate} />}
         {acts.edit && (
           <Button size="xs" variant="default" onClick={() => open('edit', source)}>
-            Edit the source
+            {texts.editTheSource}
           </Button>
         )}
         {acts.secrets && (
           <Button size="xs" variant={lacksSecret ? 'filled' : 'default'} onClick={() => open('secrets', source)}>
-            Secrets
+            {texts.secrets}
           </Button>
         )}
         {acts.again && lacksSecret && <ProcessAgain refused={refused} source={source} variant="default" />}
         {acts.limits && (
           <Button size="xs" variant="default" component={Link} to={`/networks/${source.networkId}`}>
-            Limits of the network
+            {texts.limitsOfTheNetwork}
           </Button>
         )}
       </Group>
@@ -109,14 +106,17 @@ function ProcessAgain({
     'post',
     '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/refused/{refusedId}/process',
     {
-      onSuccess(answer) {
+      onSuccess({ code, outcome }) {
         void reload('/admin/ingest-gateway/');
-        const isDone = answer.code === null;
-        notifications.show({
-          color: isDone ? 'green' : 'red',
-          title: isDone ? `The delivery was ${answer.outcome ?? 'answered'}` : 'It is refused again',
-          message: isDone ? 'Its record is linked below.' : `With the settings as they are now: ${answer.code}.`,
-        });
+        notifications.show(
+          code === null
+            ? {
+                color: 'green',
+                title: texts.theDeliveryWas(outcome ?? 'answered'),
+                message: texts.itsRecordIsLinkedBelow,
+              }
+            : { color: 'red', title: texts.itIsRefusedAgain, message: texts.itIsRefusedAgainMessage(code) },
+        );
       },
     },
   );
@@ -131,7 +131,7 @@ function ProcessAgain({
           if (detail < 2) processing.mutate({ params: { path: { networkId, sourceId, refusedId } }, body: {} });
         }}
       >
-        Process again
+        {texts.processAgain}
       </Button>
       {processing.isError && <ProblemView error={processing.error} />}
     </>

@@ -15,6 +15,7 @@ import {
   rotationTerms,
   type RotationTerms,
 } from '../rotation-terms.tsx';
+import * as texts from './texts.ts';
 
 export type Key = Schemas['ingestGatewayAdmin']['Key'];
 
@@ -23,8 +24,8 @@ type MintRequest = Schemas['ingestGatewayAdmin']['MintKeyRequest'];
 type Permission = Schemas['ingestGatewayAdmin']['Permission'];
 
 const permissionWords: readonly (readonly [Permission, string])[] = [
-  ['ingest:write', 'Write records'],
-  ['ingest:ping', 'Ping (ask whether the key works)'],
+  ['ingest:write', texts.writeRecords],
+  ['ingest:ping', texts.pingAskWhetherTheKeyWorks],
 ];
 
 interface Draft {
@@ -84,13 +85,13 @@ export function MintForm({
   });
   return (
     <FormDialog
-      title={replaces === undefined ? `Mint a key of ${networkId}` : `Rotate ${quoted(replaces.label)}`}
+      title={replaces === undefined ? texts.mintAKeyOf(networkId) : texts.rotateNamed(quoted(replaces.label))}
       action={
         replaces === undefined
-          ? 'Mint the key'
+          ? texts.mintTheKey
           : form.values.rotation.why === 'leaked'
-            ? 'End it and mint another'
-            : 'Rotate the key'
+            ? texts.endItAndMintAnother
+            : texts.rotateTheKey
       }
       {...(replaces !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
@@ -105,8 +106,8 @@ export function MintForm({
     >
       {replaces !== undefined && <RotationFields terms={form.values.rotation} propsOf={form.getInputProps} />}
       <TextInput
-        label="Label"
-        description="What the key is for, to tell keys apart."
+        label={texts.label}
+        description={texts.labelHint}
         required
         maxLength={200}
         {...form.getInputProps('label')}
@@ -114,12 +115,8 @@ export function MintForm({
       <MintRules form={form} />
       <TextInput
         type="datetime-local"
-        label="Expires"
-        description={
-          replaces?.expiresAt == null
-            ? 'In your time zone. Left empty, it is valid until it is revoked.'
-            : 'In your time zone, as the key that it replaces. Left empty, it is valid until it is revoked.'
-        }
+        label={texts.expires}
+        description={replaces?.expiresAt == null ? texts.expiresHint : texts.expiresHintAsReplaced}
         {...form.getInputProps('expiresAt')}
       />
     </FormDialog>
@@ -131,7 +128,7 @@ function MintRules({ form }: { readonly form: UseFormReturnType<Draft> }): React
   const { permissions, allTypes } = form.values;
   return (
     <>
-      <Checkbox.Group label="It may" {...form.getInputProps('permissions')}>
+      <Checkbox.Group label={texts.itMay} {...form.getInputProps('permissions')}>
         <Stack gap={6} mt={6}>
           {permissionWords.map(([value, label]) => (
             <Checkbox key={value} value={value} label={label} />
@@ -140,24 +137,24 @@ function MintRules({ form }: { readonly form: UseFormReturnType<Draft> }): React
       </Checkbox.Group>
       {permissions.length === 0 && (
         <Text size="sm" c="var(--console-wait)">
-          A key without a permission is refused everything.
+          {texts.noPermissionHint}
         </Text>
       )}
       <Stack gap={6}>
-        <Checkbox label="Records of every type" {...form.getInputProps('allTypes', { type: 'checkbox' })} />
+        <Checkbox label={texts.recordsOfEveryType} {...form.getInputProps('allTypes', { type: 'checkbox' })} />
         {!allTypes && (
           <TagsInput
-            label="Types it may write"
-            description="Press Enter after each."
+            label={texts.typesItMayWrite}
+            description={texts.typesItMayWriteHint}
             maxTags={200}
             {...form.getInputProps('allowedAssetTypes')}
           />
         )}
       </Stack>
-      <Radio.Group label="Stored part of a body" {...form.getInputProps('record')}>
+      <Radio.Group label={texts.storedPartOfABody} {...form.getInputProps('record')}>
         <Stack gap={6} mt={6}>
-          <Radio value="envelope" label="Envelope: id, type, owner and data are read from it" />
-          <Radio value="whole" label="Whole: the unchanged body is the data" />
+          <Radio value="envelope" label={texts.envelopeChoice} />
+          <Radio value="whole" label={texts.wholeChoice} />
         </Stack>
       </Radio.Group>
     </>

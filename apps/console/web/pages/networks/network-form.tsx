@@ -5,6 +5,7 @@ import type { Schemas } from '@sealgate/client';
 import { api } from '../../shell/api.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
+import * as texts from './texts.ts';
 
 export type Network = Schemas['ingestGatewayAdmin']['Network'];
 
@@ -18,7 +19,7 @@ interface NetworkFormProps {
 const LIMIT_MAX = 1_000_000;
 
 const limitOf = (value: number): string | null =>
-  Number.isInteger(value) && value >= 1 && value <= LIMIT_MAX ? null : 'A whole number from 1 to 1,000,000.';
+  Number.isInteger(value) && value >= 1 && value <= LIMIT_MAX ? null : texts.limitFault;
 
 const useNetworkForm = (network: Network | undefined) =>
   useForm({
@@ -29,7 +30,7 @@ const useNetworkForm = (network: Network | undefined) =>
       limits: network?.limits ?? { ratePerSecond: 1_000, burst: 2_000 },
     },
     validate: {
-      networkId: (id) => (/^[a-z0-9][a-z0-9-]{1,62}$/.test(id) ? null : 'Lower-case letters, digits and dashes.'),
+      networkId: (id) => (/^[a-z0-9][a-z0-9-]{1,62}$/.test(id) ? null : texts.idFault),
       channels: filled,
       limits: { ratePerSecond: limitOf, burst: limitOf },
     },
@@ -48,8 +49,8 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
   const form = useNetworkForm(network);
   return (
     <FormDialog
-      title={network === undefined ? 'New network' : `Change ${network.networkId}`}
-      action={network === undefined ? 'Create network' : 'Save'}
+      title={network === undefined ? texts.newNetwork : texts.changeNamed(network.networkId)}
+      action={network === undefined ? texts.createNetwork : texts.save}
       form={form}
       doing={network === undefined ? make : change}
       onSubmit={({ networkId, name, ...rest }) =>
@@ -61,36 +62,31 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
     >
       {network === undefined && (
         <TextInput
-          label="Id"
-          description="Lower-case letters, digits and dashes. It is part of every address and never changes."
+          label={texts.id}
+          description={texts.idHint}
           required
           autoComplete="off"
           {...form.getInputProps('networkId')}
         />
       )}
-      <TextInput
-        label="Name"
-        description="For people; may be left out."
-        maxLength={200}
-        {...form.getInputProps('name')}
-      />
+      <TextInput label={texts.name} description={texts.nameHint} maxLength={200} {...form.getInputProps('name')} />
       <TagsInput
-        label="Channels"
-        description="Each is a log of its own. The first is the default. Press Enter after each name."
+        label={texts.channels}
+        description={texts.channelsHint}
         required
         maxTags={64}
         {...form.getInputProps('channels')}
       />
       <Group grow align="flex-start">
         <NumberInput
-          label="Records per second"
+          label={texts.recordsPerSecond}
           required
           min={1}
           max={LIMIT_MAX}
           {...form.getInputProps('limits.ratePerSecond')}
         />
         <NumberInput
-          label="Burst of records"
+          label={texts.burstOfRecords}
           required
           min={1}
           max={LIMIT_MAX}
@@ -98,7 +94,7 @@ export function NetworkForm({ network, onSaved, onClose }: NetworkFormProps): Re
         />
       </Group>
       <Text size="xs" c="dimmed">
-        These are limits of the whole network; a key may have narrower ones.
+        {texts.limitsHint}
       </Text>
     </FormDialog>
   );

@@ -10,6 +10,7 @@ import { Page } from '../../shell/page.tsx';
 import { useMayAdmin } from '../../shell/mine.ts';
 import { Time } from '../../shell/time.tsx';
 import { NetworkForm } from './network-form.tsx';
+import * as texts from './texts.ts';
 
 /** All networks. */
 export function NetworkList(): ReactNode {
@@ -17,25 +18,25 @@ export function NetworkList(): ReactNode {
   const mayChange = useMayAdmin('ingest-gateway', 'admin:change');
   const navigate = useNavigate();
   const reload = useReload();
-  const make = mayChange && <Button onClick={() => setMaking(true)}>New network</Button>;
+  const make = mayChange && <Button onClick={() => setMaking(true)}>{texts.newNetwork}</Button>;
   return (
     <Page
-      title="Networks and keys"
-      intro="A network has channels, keys that may write into them, and rate limits. A key belongs to one network."
+      title={texts.networksAndKeys}
+      intro={texts.networksAndKeysIntro}
       actions={
         <>
           <Button variant="default" component={Link} to="/events/refused">
-            Refused deliveries
+            {texts.refusedDeliveries}
           </Button>
           {make}
         </>
       }
     >
       <CursorTable
-        label="Networks"
+        label={texts.networks}
         isDense
         tools={{
-          searches: 'id or name',
+          searches: texts.wordsInIdOrName,
           order: 'networkId',
           exports: mayChange ? { path: '/admin/ingest-gateway/admin/v1/networks/export', name: 'networks' } : undefined,
         }}
@@ -43,7 +44,7 @@ export function NetworkList(): ReactNode {
         rowKey={({ networkId }) => networkId}
         columns={[
           {
-            title: 'Network',
+            title: texts.network,
             sort: 'name',
             cell: ({ networkId, name }) => (
               <Anchor component={Link} to={`/networks/${networkId}`} fw={600} size="sm">
@@ -52,22 +53,22 @@ export function NetworkList(): ReactNode {
             ),
           },
           {
-            title: 'Id',
+            title: texts.id,
             sort: 'networkId',
-            cell: ({ networkId }) => <CodeText value={networkId} label="the id of the network" />,
+            cell: ({ networkId }) => <CodeText value={networkId} label={texts.copyTheIdOfTheNetwork} />,
           },
-          { title: 'Channels', cell: ({ channels }) => <Channels names={channels} /> },
-          { title: 'Limit', cell: ({ limits }) => `${formatNumber(limits.ratePerSecond)} records/s` },
+          { title: texts.channels, cell: ({ channels }) => <Channels names={channels} /> },
+          { title: texts.limit, cell: ({ limits }) => texts.recordsASecond(formatNumber(limits.ratePerSecond)) },
           {
-            title: 'Made',
+            title: texts.made,
             width: '9rem',
             sort: '-createdAt',
             cell: ({ createdAt }) => <Time value={createdAt} form="day" />,
           },
         ]}
         empty={
-          <ListEmpty title="No network yet" icon="networks" action={make}>
-            A network is the first thing a sender needs: make one, then mint a key for it.
+          <ListEmpty title={texts.noNetworkYet} icon="networks" action={make}>
+            {texts.noNetworkYetHint}
           </ListEmpty>
         }
       />
@@ -94,6 +95,6 @@ export const Channels = ({ names }: { names: readonly string[] }): ReactNode => 
         {name}
       </Code>
     ))}
-    {names.length > SHOWN_CHANNELS && `and ${names.length - SHOWN_CHANNELS} more`}
+    {names.length > SHOWN_CHANNELS && texts.andMore(names.length - SHOWN_CHANNELS)}
   </>
 );

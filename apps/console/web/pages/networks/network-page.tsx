@@ -13,8 +13,9 @@ import { KeyTable } from './key-table.tsx';
 import { NetworkForm, type Network } from './network-form.tsx';
 import { Channels } from './network-list.tsx';
 import { SourceTable } from './source-table.tsx';
+import * as texts from './texts.ts';
 
-const above = [{ title: 'Networks and keys', to: '/networks' }];
+const above = [{ title: texts.networksAndKeys, to: '/networks' }];
 
 /** One network: limits, keys, webhook sources. */
 export function NetworkPage(): ReactNode {
@@ -47,10 +48,10 @@ function Shown({ network }: { network: Network }): ReactNode {
         mayChange && (
           <>
             <Button variant="default" onClick={() => setOpen('change')}>
-              Change
+              {texts.change}
             </Button>
             <Button variant="default" onClick={() => setOpen('delete')}>
-              Delete
+              {texts.remove}
             </Button>
           </>
         )
@@ -58,29 +59,32 @@ function Shown({ network }: { network: Network }): ReactNode {
     >
       <Paper>
         <SimpleGrid cols={{ base: 1, xs: 2, md: 4 }} spacing="md">
-          <Fact label="Id">
-            <CodeText value={networkId} label="the id of the network" />
+          <Fact label={texts.id}>
+            <CodeText value={networkId} label={texts.copyTheIdOfTheNetwork} />
           </Fact>
-          <Fact label="Channels">
+          <Fact label={texts.channels}>
             <Channels names={network.channels} />
           </Fact>
-          <Fact label="Limit">
-            {formatNumber(network.limits.ratePerSecond)} records/s, {formatNumber(network.limits.burst)} at once
+          <Fact label={texts.limit}>
+            {texts.recordsASecondAndAtOnce(
+              formatNumber(network.limits.ratePerSecond),
+              formatNumber(network.limits.burst),
+            )}
           </Fact>
-          <Fact label="Made">
+          <Fact label={texts.made}>
             <Time value={network.createdAt} />
           </Fact>
         </SimpleGrid>
         <Group gap="md" mt="md">
           <Anchor component={Link} to={`/events?networkId=${networkId}`} size="sm">
-            Its events
+            {texts.itsEvents}
           </Anchor>
           <Anchor component={Link} to={`/events/refused?networkId=${networkId}`} size="sm">
-            Its refused deliveries
+            {texts.itsRefusedDeliveries}
           </Anchor>
           {network.channels.map((name) => (
             <Anchor key={name} component={Link} to={`/ledger/${networkId}.${name}`} size="sm">
-              Ledger of {name}
+              {texts.ledgerOf(name)}
             </Anchor>
           ))}
         </Group>
@@ -90,8 +94,8 @@ function Shown({ network }: { network: Network }): ReactNode {
       {open === 'change' && <NetworkForm network={network} onClose={() => setOpen(undefined)} onSaved={again} />}
       {open === 'delete' && (
         <ConfirmDialog
-          title={`Delete ${networkId}`}
-          action="Delete the network"
+          title={texts.deleteNamed(networkId)}
+          action={texts.deleteTheNetwork}
           tone="danger"
           typed={networkId}
           run={() =>
@@ -103,9 +107,7 @@ function Shown({ network }: { network: Network }): ReactNode {
           }}
           onClose={() => setOpen(undefined)}
         >
-          <Text size="sm">
-            Its records stay in the ledger. Its id is never given to another network. Revoke its keys first.
-          </Text>
+          <Text size="sm">{texts.deleteHint}</Text>
         </ConfirmDialog>
       )}
     </Page>

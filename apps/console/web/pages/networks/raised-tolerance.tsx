@@ -7,6 +7,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { quoted } from '../../shell/quoted.ts';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { sourceQuery, type Source } from './source-presets.ts';
+import * as texts from './source-texts.ts';
 
 /** Shows the source as a change left it. */
 function useChanged(): (changed: Source) => void {
@@ -35,12 +36,12 @@ export function Tolerate({ source, needed }: TolerateProps): ReactNode {
   return (
     <>
       <Button size="xs" onClick={() => setOpen(true)}>
-        Tolerate {formatSpan(needed)} for a while
+        {texts.tolerateForAWhile(formatSpan(needed))}
       </Button>
       {isOpen && (
         <ConfirmDialog
-          title={`Tolerate ${formatSpan(needed)} at ${quoted(source.name)}`}
-          action="Raise the tolerance"
+          title={texts.tolerateAt(formatSpan(needed), quoted(source.name))}
+          action={texts.raiseTheTolerance}
           run={async () => {
             const { data } = await server.PATCH(
               '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}',
@@ -54,11 +55,7 @@ export function Tolerate({ source, needed }: TolerateProps): ReactNode {
           onDone={close}
           onClose={close}
         >
-          <Text size="sm">
-            Until it is set back to {formatSpan(usual)}, every delivery of this source may have a timestamp up to{' '}
-            {formatSpan(needed)} off; its signature is checked as before. Then process this one again, and set the
-            tolerance back.
-          </Text>
+          <Text size="sm">{texts.tolerateHint(formatSpan(usual), formatSpan(needed))}</Text>
         </ConfirmDialog>
       )}
     </>
@@ -79,11 +76,9 @@ export function RaisedTolerance({
   });
   if (usual === null) return null;
   return (
-    <Alert color="yellow" title="The clock tolerance of this source is raised" role="note">
+    <Alert color="yellow" title={texts.toleranceIsRaised} role="note">
       <Group gap="sm">
-        <Text size="sm">
-          It accepts timestamps up to {formatSpan(toleranceSeconds)} off; usually {formatSpan(usual)}.
-        </Text>
+        <Text size="sm">{texts.toleranceNowAndUsual(formatSpan(toleranceSeconds), formatSpan(usual))}</Text>
         {mayChange && (
           <Button
             size="xs"
@@ -91,7 +86,7 @@ export function RaisedTolerance({
             loading={back.isPending}
             onClick={() => back.mutate({ params: paramsOf(source), body: { toleranceSeconds: usual } })}
           >
-            Set it back to {formatSpan(usual)}
+            {texts.setItBackTo(formatSpan(usual))}
           </Button>
         )}
       </Group>

@@ -1,5 +1,6 @@
 import type { Schemas } from '@sealgate/client';
 import { formatBytes, formatSpan } from '../../shell/formats.ts';
+import * as texts from './refusal-texts.ts';
 
 export type Refused = Schemas['ingestGatewayAdmin']['RefusedDelivery'];
 type Reason = Schemas['ingestGatewayAdmin']['RefusalReason'];
@@ -16,111 +17,106 @@ interface ReasonWords {
 }
 
 const named = (header: string | null): string =>
-  header === null ? 'A header of the signature' : `The header ${header}`;
-const placed = ({ pointer, detail }: About): string => (pointer === null ? detail : `At ${pointer}: ${detail}`);
+  header === null ? texts.aHeaderOfTheSignature : texts.headerNamed(header);
+const placed = ({ pointer, detail }: About): string =>
+  pointer === null ? detail : texts.placeOfFault(pointer, detail);
 
 function skewInWords({ skewSeconds }: About): string {
-  if (skewSeconds === null) return 'Its signature is right, but its timestamp is too far from our clock.';
-  const side = skewSeconds > 0 ? 'ahead of' : 'behind';
-  return `Its signature is right, but its timestamp is ${formatSpan(skewSeconds)} ${side} our clock.`;
+  if (skewSeconds === null) return texts.clockIsOff;
+  const span = formatSpan(skewSeconds);
+  return skewSeconds > 0 ? texts.clockIsAhead(span) : texts.clockIsBehind(span);
 }
 
 /** What each reason of a refusal means, and what to do about it. */
 export const REASON_WORDS: Readonly<Record<Reason, ReasonWords>> = {
   'header-missing': {
-    title: 'A header is missing',
-    what: ({ header }) => `${named(header)} is missing, so the signature cannot be checked.`,
-    todo: 'The sender signs in another way than this source expects, or a proxy removes the header. Compare the scheme, and the name of the header.',
+    title: texts.aHeaderIsMissing,
+    what: ({ header }) => texts.headerMissingWhat(named(header)),
+    todo: texts.headerMissingTodo,
     mended: 'settings',
   },
   'header-malformed': {
-    title: 'A header is malformed',
-    what: ({ header }) => `${named(header)} has another form than the scheme of this source.`,
-    todo: 'Compare prefix, encoding and list form of the signature with what the sender documents.',
+    title: texts.aHeaderIsMalformed,
+    what: ({ header }) => texts.headerMalformedWhat(named(header)),
+    todo: texts.headerMalformedTodo,
     mended: 'settings',
   },
   'no-matching-secret': {
-    title: 'Signature of another secret',
-    what: () => 'It is signed, but with none of the secrets of this source; or it is not from its sender.',
-    todo: 'Compare the secret at both ends. If the sender has a new one, add it here; what was kept can then be processed again.',
+    title: texts.signatureOfAnotherSecret,
+    what: () => texts.noMatchingSecretWhat,
+    todo: texts.noMatchingSecretTodo,
     mended: 'secrets',
   },
   'clock-skew': {
-    title: 'Clock skew',
+    title: texts.clockSkew,
     what: skewInWords,
-    todo: 'Correct the clock, yours or theirs. For deliveries that came late, tolerate their timestamps for a while, process them again, and set the tolerance back.',
+    todo: texts.clockSkewTodo,
     mended: 'tolerance',
   },
   'too-large': {
-    title: 'Too large',
+    title: texts.tooLarge,
     what: ({ bodyBytes }) =>
-      bodyBytes === null
-        ? 'It is larger than this source accepts.'
-        : `It has ${formatBytes(bodyBytes)}, more than this source accepts.`,
-    todo: 'Raise the largest body of this source, or let the sender send less.',
+      bodyBytes === null ? texts.tooLargeWhat : texts.tooLargeWithBytes(formatBytes(bodyBytes)),
+    todo: texts.tooLargeTodo,
     mended: 'settings',
   },
   'media-type': {
-    title: 'Unsupported media type',
-    what: ({ mediaType }) =>
-      mediaType === null
-        ? 'It has no Content-Type.'
-        : `Its Content-Type is ${mediaType}, or it has a Content-Encoding.`,
-    todo: 'Set JSON, a form or text in UTF-8 without compression at the sender.',
+    title: texts.unsupportedMediaType,
+    what: ({ mediaType }) => (mediaType === null ? texts.itHasNoContentType : texts.mediaTypeWhat(mediaType)),
+    todo: texts.mediaTypeTodo,
     mended: 'sender',
   },
   'not-json': {
-    title: 'The body is no JSON',
+    title: texts.theBodyIsNoJson,
     what: placed,
-    todo: 'Tell the sender: what it signed cannot be read by anybody.',
+    todo: texts.notJsonTodo,
     mended: 'sender',
   },
   configuration: {
-    title: 'A configured place is missing',
+    title: texts.aConfiguredPlaceIsMissing,
     what: placed,
-    todo: 'Correct where this source takes the id, type or owner from.',
+    todo: texts.configurationTodo,
     mended: 'settings',
   },
   'type-not-allowed': {
-    title: 'Type not allowed',
-    what: () => 'Its type is not among those that this source may deliver.',
-    todo: 'Allow the type at this source, or stop it at the sender.',
+    title: texts.typeNotAllowed,
+    what: () => texts.typeNotAllowedWhat,
+    todo: texts.typeNotAllowedTodo,
     mended: 'settings',
   },
   'missing-channel': {
-    title: 'Channel missing',
-    what: () => 'This source writes to a channel that its network does not have.',
-    todo: 'Choose channels of the network at this source.',
+    title: texts.channelMissing,
+    what: () => texts.missingChannelWhat,
+    todo: texts.missingChannelTodo,
     mended: 'channels',
   },
   'over-limit': {
-    title: 'Over the rate limit',
-    what: () => 'The rate limit of the source or of its network was used up. The sender repeats it.',
-    todo: 'If it happens often, raise the limits of source and network.',
+    title: texts.overTheRateLimit,
+    what: () => texts.overLimitWhat,
+    todo: texts.overLimitTodo,
     mended: 'network',
   },
   'delivery-id-reused': {
-    title: 'Delivery id used before',
-    what: () =>
-      'A delivery of this id with other bytes was written before. It was answered 200, and nothing was written.',
-    todo: 'If the sender gives one id to several deliveries, take the id from another place.',
+    title: texts.deliveryIdUsedBefore,
+    what: () => texts.deliveryIdReusedWhat,
+    todo: texts.deliveryIdReusedTodo,
     mended: 'settings',
   },
   'record-id-taken': {
-    title: 'Record id taken',
-    what: () => 'A record of this id with other content exists. It was answered 200, and nothing was written.',
-    todo: 'If the place of the record id is not unique, choose another one.',
+    title: texts.recordIdTaken,
+    what: () => texts.recordIdTakenWhat,
+    todo: texts.recordIdTakenTodo,
     mended: 'settings',
   },
 };
 
 const CODE_WORDS: Readonly<Record<string, string>> = {
-  RATE_LIMITED: 'Refused in a flood, without a look at the signature',
-  UNAVAILABLE: 'Not served: the service was not available',
-  OVERLOADED: 'Not served: too much at once',
-  LEDGER_UNAVAILABLE: 'Not served: the ledger was out of reach',
-  OUTCOME_UNKNOWN: 'Outcome not known; the sender repeats it',
-  IDEMPOTENCY_IN_PROGRESS: 'The same delivery was still being written',
+  RATE_LIMITED: texts.refusedInAFlood,
+  UNAVAILABLE: texts.notServedUnavailable,
+  OVERLOADED: texts.notServedOverloaded,
+  LEDGER_UNAVAILABLE: texts.notServedWithoutLedger,
+  OUTCOME_UNKNOWN: texts.outcomeNotKnown,
+  IDEMPOTENCY_IN_PROGRESS: texts.sameDeliveryInProgress,
 };
 
 export const isReason = (reason: string | null): reason is Reason =>
@@ -135,15 +131,15 @@ export const titleOf = (reason: string | null, code: string | null): string =>
   wordsOf(reason)?.title ?? CODE_WORDS[code ?? ''] ?? code ?? '';
 
 const SIGNATURES: Readonly<Partial<Record<Reason, string>>> = {
-  'header-missing': 'not checked: a header is missing',
-  'header-malformed': 'not checked: a header is malformed',
-  'no-matching-secret': 'of none of the secrets',
-  'clock-skew': 'right, with a timestamp that is out of tolerance',
+  'header-missing': texts.notCheckedHeaderMissing,
+  'header-malformed': texts.notCheckedHeaderMalformed,
+  'no-matching-secret': texts.ofNoneOfTheSecrets,
+  'clock-skew': texts.rightOutOfTolerance,
 };
 
 /** What is known of the signature of a refused delivery. */
 export const signatureInWords = ({ authentic, reason }: Pick<Refused, 'authentic' | 'reason'>): string =>
-  authentic ? 'verified' : (SIGNATURES[reason] ?? 'not verified');
+  authentic ? texts.verified : (SIGNATURES[reason] ?? texts.notVerified);
 
 /** The longest tolerance that a source takes. */
 const MOST_SECONDS = 86_400;

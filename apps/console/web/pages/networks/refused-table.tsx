@@ -11,6 +11,7 @@ import { useMayAdmin } from '../../shell/mine.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { FilterBox, TextFilter } from '../filter-bar.tsx';
+import * as texts from './delivery-texts.ts';
 import { reasonChoices, titleOf, wordsOf } from './refusal-words.ts';
 import { useNetworkName } from './network-names.ts';
 
@@ -46,20 +47,21 @@ export const isMended = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): boolean
 
 /** What became of a refused delivery since. */
 export const RefusedState = ({ outcome }: Pick<RefusedOfSource, 'outcome'>): ReactNode => {
-  if (outcome === null) return <StateBadge tone="bad">refused</StateBadge>;
+  if (outcome === null) return <StateBadge tone="bad">{texts.stateRefused}</StateBadge>;
   const isDone = isMended({ outcome });
-  return <StateBadge tone={isDone ? 'good' : 'bad'}>{isDone ? 'mended' : 'refused again'}</StateBadge>;
+  return <StateBadge tone={isDone ? 'good' : 'bad'}>{isDone ? texts.mended : texts.refusedAgain}</StateBadge>;
 };
 
-const skewOf = (seconds: number): string => `${formatSpan(seconds)} ${seconds < 0 ? 'behind' : 'ahead'}`;
+const skewOf = (seconds: number): string =>
+  seconds < 0 ? texts.spanBehind(formatSpan(seconds)) : texts.spanAhead(formatSpan(seconds));
 
 const whenColumn: Column<RefusedOfSource> = {
-  title: 'When',
+  title: texts.when,
   width: '9rem',
   cell: ({ at }) => <Time value={at} form="ago" />,
 };
 const whyColumn: Column<RefusedOfSource> = {
-  title: 'Why',
+  title: texts.why,
   cell: (row) => (
     <Group gap={6} wrap="wrap">
       <Anchor component={Link} to={pathOfRefused(row)} size="sm" fw={600}>
@@ -73,13 +75,14 @@ const whyColumn: Column<RefusedOfSource> = {
 };
 const moreColumns: readonly Column<RefusedOfSource>[] = [
   {
-    title: 'Provider’s id',
+    title: texts.providersId,
     width: '11.5rem',
-    cell: ({ deliveryId }) => deliveryId !== null && <CodeText value={deliveryId} label="the delivery id" short={16} />,
+    cell: ({ deliveryId }) =>
+      deliveryId !== null && <CodeText value={deliveryId} label={texts.copyTheDeliveryId} short={16} />,
   },
-  { title: 'State', width: '8.5rem', cell: (row) => <RefusedState {...row} /> },
+  { title: texts.state, width: '8.5rem', cell: (row) => <RefusedState {...row} /> },
   {
-    title: 'Kept until',
+    title: texts.keptUntil,
     width: '7.5rem',
     cell: ({ keptUntil }) => keptUntil !== null && <Time value={keptUntil} form="ago" />,
   },
@@ -90,9 +93,9 @@ export function RefusedTable({ of, filters }: { readonly of: OfSources; readonly
   const nameOf = useNetworkName();
   const query = queryOf(of, filters);
   const sourceColumn: Column<RefusedOfSource> = {
-    title: 'Source',
+    title: texts.source,
     cell: ({ networkId, sourceId, sourceName }) => (
-      <Text size="sm" truncate maw="min(16rem, 100%)" title={`${sourceName} of ${nameOf(networkId)}`}>
+      <Text size="sm" truncate maw="min(16rem, 100%)" title={texts.sourceOf(sourceName, nameOf(networkId))}>
         <Anchor
           component={Link}
           to={`/networks/${networkId}/sources/${sourceId}/deliveries`}
@@ -109,21 +112,19 @@ export function RefusedTable({ of, filters }: { readonly of: OfSources; readonly
   };
   return (
     <CursorTable
-      label="Refused deliveries"
+      label={texts.refusedDeliveries}
       isDense
       page={listed('/admin/ingest-gateway/admin/v1/refused', { query })}
       rowKey={({ refusedId }) => refusedId}
       columns={[whenColumn, ...(of.sourceId === undefined ? [sourceColumn] : []), whyColumn, ...moreColumns]}
       empty={
-        <ListEmpty title="Nothing was refused" icon="live">
-          {Object.keys(filters).length === 0
-            ? 'A delivery that is refused is listed here with its reason. Of those without a valid signature the newest 100 of a source are kept.'
-            : 'No refused delivery matches these filters.'}
+        <ListEmpty title={texts.nothingWasRefused} icon="live">
+          {Object.keys(filters).length === 0 ? texts.nothingWasRefusedHint : texts.noRefusedMatchesFilters}
           {filters.deliveryId !== undefined && (
             <>
               {' '}
               <Anchor component={Link} to={acceptedWith(of, filters.deliveryId)} size="sm" inherit>
-                Look for it among accepted ones
+                {texts.lookForItAmongAcceptedOnes}
               </Anchor>
             </>
           )}
@@ -155,13 +156,13 @@ export const PeriodFilter = ({
   <>
     <TextInput
       type="datetime-local"
-      label="From"
+      label={texts.from}
       value={from}
       onChange={(event) => onChange({ from: event.currentTarget.value })}
     />
     <TextInput
       type="datetime-local"
-      label="To"
+      label={texts.to}
       value={to}
       onChange={(event) => onChange({ to: event.currentTarget.value })}
     />
@@ -183,19 +184,23 @@ export function RefusedFilterFields({
   return (
     <FilterBox count={Object.keys(queryOf({}, filters)).length}>
       <NativeSelect
-        label="Reason"
-        data={[{ value: '', label: 'Any' }, ...reasonChoices]}
+        label={texts.reason}
+        data={[{ value: '', label: texts.any }, ...reasonChoices]}
         value={filters.reason ?? ''}
         onChange={(event) => onChange({ reason: event.currentTarget.value })}
       />
-      <TextFilter label="Provider’s id" value={filters.deliveryId} onSet={(deliveryId) => onChange({ deliveryId })} />
-      <TextFilter label="Request id" value={filters.requestId} onSet={(requestId) => onChange({ requestId })} />
+      <TextFilter
+        label={texts.providersId}
+        value={filters.deliveryId}
+        onSet={(deliveryId) => onChange({ deliveryId })}
+      />
+      <TextFilter label={texts.requestId} value={filters.requestId} onSet={(requestId) => onChange({ requestId })} />
       <PeriodFilter from={filters.from} to={filters.to} onChange={onChange} />
       <NativeSelect
-        label="Order"
+        label={texts.order}
         data={[
-          { value: '', label: 'Newest first' },
-          { value: 'at', label: 'Oldest first' },
+          { value: '', label: texts.newestFirst },
+          { value: 'at', label: texts.oldestFirst },
         ]}
         value={filters.sort ?? ''}
         onChange={(event) => onChange({ sort: event.currentTarget.value })}
@@ -207,7 +212,7 @@ export function RefusedFilterFields({
           download
           href={`/admin/ingest-gateway/admin/v1/refused/export?${exported.toString()}`}
         >
-          Export CSV
+          {texts.exportCsv}
         </Button>
       )}
     </FilterBox>
@@ -234,13 +239,13 @@ export function FailureGroups({
   if (groups.data === undefined) return <Unread read={groups} />;
   return (
     <PlainTable
-      label="The same failures"
+      label={texts.theSameFailures}
       isDense
       rows={groups.data.items}
       rowKey={({ sourceId, code, reason }) => `${sourceId} ${code} ${reason}`}
       columns={[
         {
-          title: 'Why',
+          title: texts.why,
           cell: ({ reason, code }) => (
             <Text size="sm" fw={600} title={wordsOf(reason)?.todo}>
               {titleOf(reason, code)}
@@ -250,17 +255,17 @@ export function FailureGroups({
         ...(of.sourceId === undefined
           ? [
               {
-                title: 'Source',
+                title: texts.source,
                 cell: ({ sourceName, networkId }: { sourceName: string; networkId: string }) =>
                   `${sourceName} (${nameOf(networkId)})`,
               },
             ]
           : []),
-        { title: 'How many', width: '7rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
-        { title: 'First', width: '10rem', cell: ({ firstAt }) => <Time value={firstAt} form="ago" /> },
-        { title: 'Last', width: '10rem', cell: ({ lastAt }) => <Time value={lastAt} form="ago" /> },
+        { title: texts.howMany, width: '7rem', align: 'right', cell: ({ deliveries }) => formatNumber(deliveries) },
+        { title: texts.first, width: '10rem', cell: ({ firstAt }) => <Time value={firstAt} form="ago" /> },
+        { title: texts.last, width: '10rem', cell: ({ lastAt }) => <Time value={lastAt} form="ago" /> },
         {
-          title: 'Example',
+          title: texts.example,
           width: '8rem',
           cell: ({ networkId, sourceId, exampleId, reason, code }) =>
             exampleId !== null && (
@@ -268,14 +273,14 @@ export function FailureGroups({
                 component={Link}
                 to={`/networks/${networkId}/sources/${sourceId}/deliveries/${exampleId}`}
                 size="sm"
-                aria-label={`The newest: ${titleOf(reason, code)}`}
+                aria-label={texts.newestOf(titleOf(reason, code))}
               >
-                The newest
+                {texts.theNewest}
               </Anchor>
             ),
         },
       ]}
-      empty={<ListEmpty title="No failures" icon="live" />}
+      empty={<ListEmpty title={texts.noFailures} icon="live" />}
     />
   );
 }

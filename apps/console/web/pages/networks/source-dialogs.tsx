@@ -8,16 +8,17 @@ import { FormDialog } from '../form-dialog.tsx';
 import type { Source } from './source-presets.ts';
 import { SourceEdit } from './source-edit.tsx';
 import { SourceSecrets } from './source-secrets.tsx';
+import * as texts from './source-texts.ts';
 
 export type SourceAction = 'edit' | 'secrets' | 'test' | 'pause' | 'delete';
 
 /** What an operator may do with a source, in the order of menus. */
 export const sourceActions = ({ enabled }: Source): readonly (readonly [SourceAction, string])[] => [
-  ['edit', 'Edit'],
-  ['secrets', 'Secrets'],
-  ['test', 'Test'],
-  ['pause', enabled ? 'Pause' : 'Resume'],
-  ['delete', 'Delete'],
+  ['edit', texts.edit],
+  ['secrets', texts.secrets],
+  ['test', texts.test],
+  ['pause', enabled ? texts.pause : texts.resume],
+  ['delete', texts.remove],
 ];
 
 interface Dialogs {
@@ -58,8 +59,8 @@ function SourceDialog({ action, ...props }: DialogProps & { readonly action: Sou
 function Pause({ source: { networkId, sourceId, name, enabled }, ...props }: DialogProps): ReactNode {
   return (
     <ConfirmDialog
-      title={`${enabled ? 'Pause' : 'Resume'} ${quoted(name)}`}
-      action={enabled ? 'Pause the source' : 'Resume the source'}
+      title={enabled ? texts.pauseNamed(quoted(name)) : texts.resumeNamed(quoted(name))}
+      action={enabled ? texts.pauseTheSource : texts.resumeTheSource}
       run={() =>
         server.PATCH('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}', {
           params: { path: { networkId, sourceId } },
@@ -68,19 +69,15 @@ function Pause({ source: { networkId, sourceId, name, enabled }, ...props }: Dia
       }
       {...props}
     >
-      <Text size="sm">
-        {enabled
-          ? 'Its sender gets 404 for every delivery until it is resumed. Most senders repeat for some hours or days, and then give up.'
-          : 'Deliveries are accepted again from the next one on. What was sent meanwhile arrives as far as its sender repeats it.'}
-      </Text>
+      <Text size="sm">{enabled ? texts.pauseHint : texts.resumeHint}</Text>
     </ConfirmDialog>
   );
 }
 
 const Remove = ({ source: { networkId, sourceId, name }, ...props }: DialogProps): ReactNode => (
   <ConfirmDialog
-    title={`Delete ${quoted(name)}`}
-    action="Delete the source"
+    title={texts.deleteNamed(quoted(name))}
+    action={texts.deleteTheSource}
     tone="danger"
     typed={name}
     run={() =>
@@ -90,9 +87,7 @@ const Remove = ({ source: { networkId, sourceId, name }, ...props }: DialogProps
     }
     {...props}
   >
-    <Text size="sm">
-      All further deliveries are refused, and what is kept of refused ones is deleted. Its records stay in the ledger.
-    </Text>
+    <Text size="sm">{texts.deleteHint}</Text>
   </ConfirmDialog>
 );
 
@@ -102,25 +97,24 @@ function TestDelivery({ source: { networkId, sourceId, name }, onClose }: Dialog
   const test = api.useMutation('post', '/admin/ingest-gateway/admin/v1/networks/{networkId}/sources/{sourceId}/test', {
     onSuccess: ({ code, outcome, status }) => {
       void reload('/admin/ingest-gateway/admin/v1/networks');
+      const answer = code === null ? String(status) : `${status} ${code}`;
       notifications.show({
         color: code === null ? 'green' : 'red',
-        title: code === null ? `The test delivery was ${outcome ?? 'answered'}` : 'The test delivery was refused',
-        message: `Its sender would have been answered ${status}${code === null ? '' : ` ${code}`}.`,
+        title: code === null ? texts.theTestDeliveryWas(outcome ?? 'answered') : texts.theTestDeliveryWasRefused,
+        message: texts.itsSenderWouldHaveBeenAnswered(answer),
       });
       onClose();
     },
   });
   return (
     <FormDialog
-      title={`Test ${quoted(name)}`}
-      action="Send a test delivery"
+      title={texts.testNamed(quoted(name))}
+      action={texts.sendATestDelivery}
       doing={test}
       onSubmit={() => test.mutate({ params: { path: { networkId, sourceId } }, body: {} })}
       onClose={onClose}
     >
-      <Text size="sm">
-        A sample is signed with the newest secret and processed like any delivery. Its record stays.
-      </Text>
+      <Text size="sm">{texts.testHint}</Text>
     </FormDialog>
   );
 }

@@ -9,6 +9,7 @@ import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { commonSignature, HmacFields, sentSignature } from './hmac-fields.tsx';
 import type { Source } from './source-presets.ts';
+import * as texts from './source-texts.ts';
 
 type Change = Schemas['ingestGatewayAdmin']['ChangeSourceRequest'];
 
@@ -37,11 +38,11 @@ type Draft = Readonly<Record<'name' | Places, string>> & {
 
 const MEBIBYTE = 1_048_576;
 const PLACES: readonly (readonly [Places, string, string])[] = [
-  ['type', 'Type of every record', 'Empty: it is taken from the delivery.'],
-  ['typeFrom', 'Location of the type', 'header:X-Event, or /type in a JSON body.'],
-  ['deliveryIdFrom', 'Location of the delivery id', 'Empty: that of the scheme, else the record id, else a hash.'],
-  ['idFrom', 'Location of the record id', 'Empty: derived from source and delivery id.'],
-  ['ownerFrom', 'Location of the owner', 'Empty: none.'],
+  ['type', texts.typeOfEveryRecord, texts.typeOfEveryRecordHint],
+  ['typeFrom', texts.locationOfTheType, texts.locationOfTheTypeHint],
+  ['deliveryIdFrom', texts.locationOfTheDeliveryId, texts.locationOfTheDeliveryIdEmpty],
+  ['idFrom', texts.locationOfTheRecordId, texts.locationOfTheRecordIdHint],
+  ['ownerFrom', texts.locationOfTheOwner, texts.locationOfTheOwnerHint],
 ];
 
 const draftOf = (source: Source): Draft => ({
@@ -107,7 +108,7 @@ export function changeOf(draft: Draft, source: Source): Change {
 const within =
   (min: number, max: number) =>
   (value: string | number): string | null =>
-    value !== '' && Number(value) >= min && Number(value) <= max ? null : `From ${min} to ${max}.`;
+    value !== '' && Number(value) >= min && Number(value) <= max ? null : texts.rangeFault(min, max);
 
 const useEditForm = (source: Source) =>
   useForm<Draft>({
@@ -131,8 +132,8 @@ export function SourceEdit({ source, onDone, onClose }: EditProps): ReactNode {
   const change = changeOf(form.values, source);
   return (
     <FormDialog
-      title={`Edit ${quoted(source.name)}`}
-      action="Save"
+      title={texts.editNamed(quoted(source.name))}
+      action={texts.save}
       size="xl"
       form={form}
       doing={saving}
@@ -140,7 +141,7 @@ export function SourceEdit({ source, onDone, onClose }: EditProps): ReactNode {
       onSubmit={() => saving.mutate({ params: { path: { networkId, sourceId } }, body: change })}
       onClose={onClose}
     >
-      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
+      <TextInput label={texts.name} required maxLength={200} {...form.getInputProps('name')} />
       <Bounds networkId={networkId} form={form} />
       <Types form={form} />
       {PLACES.map(
@@ -163,11 +164,11 @@ interface PartProps {
 
 const Types = ({ form }: PartProps): ReactNode => (
   <>
-    <Switch label="It may deliver every type" {...form.getInputProps('allTypes', { type: 'checkbox' })} />
+    <Switch label={texts.itMayDeliverEveryType} {...form.getInputProps('allTypes', { type: 'checkbox' })} />
     {!form.values.allTypes && (
       <TagsInput
-        label="Types that it may deliver"
-        description="Enter after each. None: it may deliver nothing."
+        label={texts.typesThatItMayDeliver}
+        description={texts.typesThatItMayDeliverHint}
         {...form.getInputProps('allowedTypes')}
       />
     )}
@@ -183,33 +184,38 @@ function Bounds({ networkId, form }: PartProps & { readonly networkId: string })
   return (
     <>
       <ClosingMultiSelect
-        label="Channels"
-        description="None: the first of the network."
+        label={texts.channels}
+        description={texts.channelsHint}
         data={known}
         {...form.getInputProps('channels')}
       />
       <SimpleGrid cols={{ base: 1, xs: 3 }} spacing="sm">
         <NumberInput
-          label="Clock tolerance (s)"
+          label={texts.clockToleranceS}
           min={1}
           max={86_400}
           required
           {...form.getInputProps('toleranceSeconds')}
         />
-        <NumberInput label="Largest body (MiB)" min={1} max={25} required {...form.getInputProps('maxBytes')} />
+        <NumberInput label={texts.largestBodyMiB} min={1} max={25} required {...form.getInputProps('maxBytes')} />
         <NumberInput
-          label="Keep refused (hours)"
+          label={texts.keepRefusedHours}
           min={0}
           max={72}
           required
           {...form.getInputProps('keepRefusedHours')}
         />
       </SimpleGrid>
-      <Switch label="It has a rate limit of its own" {...form.getInputProps('hasLimits', { type: 'checkbox' })} />
+      <Switch label={texts.itHasItsOwnLimit} {...form.getInputProps('hasLimits', { type: 'checkbox' })} />
       {hasLimits && (
         <Group grow>
-          <NumberInput label="Records per second" min={1} required {...form.getInputProps('limits.ratePerSecond')} />
-          <NumberInput label="At once" min={1} required {...form.getInputProps('limits.burst')} />
+          <NumberInput
+            label={texts.recordsPerSecond}
+            min={1}
+            required
+            {...form.getInputProps('limits.ratePerSecond')}
+          />
+          <NumberInput label={texts.atOnce} min={1} required {...form.getInputProps('limits.burst')} />
         </Group>
       )}
     </>
@@ -218,13 +224,13 @@ function Bounds({ networkId, form }: PartProps & { readonly networkId: string })
 
 const TokenFields = ({ form }: PartProps): ReactNode => (
   <Group grow align="flex-end">
-    <TextInput label="Header of the token" required {...form.getInputProps('token.header')} />
-    <TextInput label="Text before the token" {...form.getInputProps('token.prefix')} />
+    <TextInput label={texts.headerOfTheToken} required {...form.getInputProps('token.header')} />
+    <TextInput label={texts.textBeforeTheToken} {...form.getInputProps('token.prefix')} />
     <Select
-      label="The token is sent as"
+      label={texts.theTokenIsSentAs}
       data={[
-        { value: 'text', label: 'text' },
-        { value: 'base64', label: 'user:password in base64' },
+        { value: 'text', label: texts.text },
+        { value: 'base64', label: texts.userPasswordInBase64 },
       ]}
       allowDeselect={false}
       {...form.getInputProps('token.encoding')}

@@ -6,6 +6,7 @@ import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { commonSignature, HmacFields, isPublicKey, sentSignature } from './hmac-fields.tsx';
 import { presets, secretHint, type Preset } from './source-presets.ts';
+import * as texts from './source-texts.ts';
 
 /** The sender says how it signs, or where its token is; nothing is known of its delivery ids. */
 const isOwn = (preset: Preset): boolean => preset === 'hmac' || preset === 'token';
@@ -50,21 +51,21 @@ function ChoiceFields({ form }: { readonly form: UseFormReturnType<Draft> }): Re
   const { preset, signature } = form.values;
   return (
     <>
-      {preset === 'token' && <TextInput label="Header" required {...form.getInputProps('token.header')} />}
+      {preset === 'token' && <TextInput label={texts.header} required {...form.getInputProps('token.header')} />}
       {preset === 'hmac' && (
         <HmacFields value={signature} propsOf={(name) => form.getInputProps(`signature.${name}`)} />
       )}
       {preset === 'grafana' && (
         <TextInput
-          label="Timestamp header"
-          description="The one chosen in the contact point; empty where it has none."
+          label={texts.timestampHeader}
+          description={texts.timestampHeaderHint}
           {...form.getInputProps('signature.timestampHeader')}
         />
       )}
       {isOwn(preset) && (
         <TextInput
-          label="Location of the delivery id"
-          description="header:X-Delivery-Id, or /id in a JSON body. Without it, identical bodies are accepted only once."
+          label={texts.locationOfTheDeliveryId}
+          description={texts.locationOfTheDeliveryIdHint}
           {...form.getInputProps('deliveryIdFrom')}
         />
       )}
@@ -109,27 +110,27 @@ export function SourceForm({
   const { preset, signature } = form.values;
   return (
     <FormDialog
-      title="New source"
-      action="Create source"
+      title={texts.newSource}
+      action={texts.createSource}
       form={form}
       doing={making}
       onSubmit={(draft) => making.mutate({ params: { path: { networkId } }, body: bodyOf(draft) })}
       onClose={onClose}
     >
-      <TextInput label="Name" required maxLength={200} {...form.getInputProps('name')} />
-      <Select label="Sender" searchable data={presets} allowDeselect={false} {...form.getInputProps('preset')} />
+      <TextInput label={texts.name} required maxLength={200} {...form.getInputProps('name')} />
+      <Select label={texts.sender} searchable data={presets} allowDeselect={false} {...form.getInputProps('preset')} />
       <ChoiceFields form={form} />
       <PasswordInput
-        label="Signing secret"
-        description={`${secretHint(preset, preset === 'hmac' && isPublicKey(signature))} It is kept encrypted and never shown again.`}
+        label={texts.signingSecret}
+        description={texts.signingSecretHint(secretHint(preset, preset === 'hmac' && isPublicKey(signature)))}
         required
         autoComplete="off"
         {...form.getInputProps('secrets.0.value')}
       />
-      <Select label="Channel" allowDeselect={false} data={[...channels]} {...form.getInputProps('channels.0')} />
+      <Select label={texts.channel} allowDeselect={false} data={[...channels]} {...form.getInputProps('channels.0')} />
       <NumberInput
-        label="Keep refused deliveries (hours)"
-        description="Encrypted, to look at and to process again. 0: not at all; at most 72."
+        label={texts.keepRefusedDeliveriesHours}
+        description={texts.keepRefusedDeliveriesHoursHint}
         min={0}
         max={72}
         {...form.getInputProps('keepRefusedHours')}

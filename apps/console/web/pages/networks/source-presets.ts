@@ -1,5 +1,6 @@
 import type { Schemas } from '@sealgate/client';
 import { api } from '../../shell/api.ts';
+import * as texts from './source-texts.ts';
 
 export type Source = Schemas['ingestGatewayAdmin']['Source'];
 /** A source, as it is read and cached. */
@@ -15,7 +16,7 @@ const LABELS: Readonly<Record<Preset, string>> = {
   stripe: 'Stripe',
   shopify: 'Shopify',
   slack: 'Slack',
-  'standard-webhooks': 'Standard Webhooks (Svix and others)',
+  'standard-webhooks': texts.standardWebhooksSvixAndOthers,
   chargebee: 'Chargebee',
   clerk: 'Clerk',
   cursor: 'Cursor',
@@ -35,14 +36,14 @@ const LABELS: Readonly<Record<Preset, string>> = {
   vercel: 'Vercel',
   webflow: 'Webflow',
   woocommerce: 'WooCommerce',
-  hmac: 'Another signature',
-  token: 'A token in a header',
+  hmac: texts.anotherSignature,
+  token: texts.aTokenInAHeader,
 };
 
 export const presets = Object.entries(LABELS).map(([value, label]) => ({ value: value as Preset, label }));
 
 /** What is entered as the secret. */
 export function secretHint(preset: Preset, isPublicKey: boolean): string {
-  if (preset === 'chargebee' || preset === 'postmark') return 'User and password of the sender, as user:password.';
-  return preset === 'sendgrid' || isPublicKey ? 'The public key of the sender.' : 'As the sender shows it.';
+  if (preset === 'chargebee' || preset === 'postmark') return texts.userAndPasswordOfTheSender;
+  return preset === 'sendgrid' || isPublicKey ? texts.thePublicKeyOfTheSender : texts.asTheSenderShowsIt;
 }

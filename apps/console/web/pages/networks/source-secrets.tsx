@@ -9,6 +9,7 @@ import { Time } from '../../shell/time.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { sourceQuery, type Source } from './source-presets.ts';
+import * as texts from './source-texts.ts';
 
 interface SecretsProps {
   readonly source: Source;
@@ -52,18 +53,16 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
   });
   return (
     <FormDialog
-      title={`Secrets of ${quoted(name)}`}
-      action="Add the secret"
-      closing="Close"
+      title={texts.secretsOf(quoted(name))}
+      action={texts.addTheSecret}
+      closing={texts.close}
       form={form}
       part={`/secrets/${kept.length}`}
       doing={adding}
       onSubmit={(secret) => adding.mutate({ params, body: { secrets: [...kept, secret] } })}
       onClose={onClose}
     >
-      <Text size="sm">
-        A delivery may be signed with any of them: add the new one, change it at the sender, then end the old one.
-      </Text>
+      <Text size="sm">{texts.secretsHint}</Text>
       <div role="status">{done !== undefined && <Said done={done} />}</div>
       <SecretList secrets={secrets} onEnd={setEnding} />
       {ending !== undefined && (
@@ -76,10 +75,10 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
         />
       )}
       {end.isError && <ProblemView error={end.error} />}
-      <TextInput label="Name of the new secret" required {...form.getInputProps('id')} />
+      <TextInput label={texts.nameOfTheNewSecret} required {...form.getInputProps('id')} />
       <PasswordInput
-        label="New signing secret"
-        description="It is kept encrypted and never shown again."
+        label={texts.newSigningSecret}
+        description={texts.newSigningSecretHint}
         required
         autoComplete="off"
         {...form.getInputProps('value')}
@@ -89,10 +88,12 @@ export function SourceSecrets({ source, onClose }: SecretsProps): ReactNode {
 }
 
 const Said = ({ done: { what, id } }: { readonly done: Done }): ReactNode => (
-  <Alert color="green" variant="light" title={`The secret ${quoted(id)} was ${what}`}>
-    {what === 'added'
-      ? 'What is signed with it is accepted from now on, and so is what is signed with the others. Next: set it at the sender, wait until a delivery has come that is signed with it, then end the old one here.'
-      : 'From now on, what is signed with it is refused. The other secrets stay as they are.'}
+  <Alert
+    color="green"
+    variant="light"
+    title={what === 'added' ? texts.theSecretWasAdded(quoted(id)) : texts.theSecretWasEnded(quoted(id))}
+  >
+    {what === 'added' ? texts.secretAddedHint : texts.secretEndedHint}
   </Alert>
 );
 
@@ -107,16 +108,18 @@ const SecretList = ({
     {secrets.map(({ id, isPublic, createdAt }) => (
       <Group key={id} justify="space-between">
         <Text size="sm" className="wrap">
-          <strong>{id}</strong>, {isPublic ? 'a public key' : 'live'} since <Time value={createdAt} form="ago" />
+          {isPublic
+            ? texts.aPublicKeySince(<strong>{id}</strong>, <Time value={createdAt} form="ago" />)
+            : texts.liveSince(<strong>{id}</strong>, <Time value={createdAt} form="ago" />)}
         </Text>
         <Button
           size="compact-sm"
           variant="default"
           disabled={secrets.length === 1}
-          aria-label={`End the secret ${id}`}
+          aria-label={texts.endNamedSecret(id)}
           onClick={() => onEnd(id)}
         >
-          End it
+          {texts.endIt}
         </Button>
       </Group>
     ))}
@@ -136,21 +139,19 @@ function ConfirmEnd({
 }): ReactNode {
   const [isSure, setSure] = useState(false);
   return (
-    <Stack gap="xs" role="group" aria-label={`End the secret ${id}`}>
-      <Text size="sm">
-        The secret <strong>{id}</strong> ends now: from the next delivery on, what is signed with it is refused.
-      </Text>
+    <Stack gap="xs" role="group" aria-label={texts.endNamedSecret(id)}>
+      <Text size="sm">{texts.theSecretEndsNow(<strong>{id}</strong>)}</Text>
       <Checkbox
-        label="The sender signs with another secret of this list"
+        label={texts.anotherSecretIsInUse}
         checked={isSure}
         onChange={(event) => setSure(event.currentTarget.checked)}
       />
       <Group gap="xs">
         <Button size="xs" color="red.9" disabled={!isSure} loading={isPending} onClick={onConfirm}>
-          End the secret
+          {texts.endTheSecret}
         </Button>
         <Button size="xs" variant="default" onClick={onCancel}>
-          Keep it
+          {texts.keepIt}
         </Button>
       </Group>
     </Stack>

@@ -13,6 +13,7 @@ import { SourceState } from './deliveries-page.tsx';
 import { sourceActions, useSourceDialogs, type SourceAction } from './source-dialogs.tsx';
 import type { Source } from './source-presets.ts';
 import { SourceForm } from './source-form.tsx';
+import * as texts from './source-texts.ts';
 
 interface SourceTableProps {
   readonly networkId: string;
@@ -26,23 +27,23 @@ export function SourceTable({ networkId, channels, mayChange }: SourceTableProps
   const { open, dialog } = useSourceDialogs();
   const reload = useReload();
   const address = useGatewayAddress();
-  const make = mayChange && <Button onClick={() => setMaking(true)}>New source</Button>;
+  const make = mayChange && <Button onClick={() => setMaking(true)}>{texts.newSource}</Button>;
   return (
-    <Stack gap="sm" component="section" aria-label="Sources of webhooks">
+    <Stack gap="sm" component="section" aria-label={texts.sourcesOfWebhooks}>
       <Group justify="space-between">
-        <Title order={2}>Sources of webhooks</Title>
+        <Title order={2}>{texts.sourcesOfWebhooks}</Title>
         {make}
       </Group>
       <CursorTable
-        label="Sources of webhooks"
+        label={texts.sourcesOfWebhooks}
         isDense
         cursorName="sources"
         page={listed('/admin/ingest-gateway/admin/v1/networks/{networkId}/sources', { path: { networkId } })}
         rowKey={({ sourceId }) => sourceId}
         columns={columnsOf({ networkId, address, ...(mayChange && { open }) })}
         empty={
-          <ListEmpty title="No source yet" icon="live" action={make}>
-            A source accepts signed webhooks of GitHub, Stripe and others; no key is needed.
+          <ListEmpty title={texts.noSourceYet} icon="live" action={make}>
+            {texts.noSourceYetHint}
           </ListEmpty>
         }
       />
@@ -75,32 +76,32 @@ interface ShownColumns {
 function columnsOf({ networkId, address, open }: ShownColumns): readonly Column<Source>[] {
   const shown: readonly Column<Source>[] = [
     {
-      title: 'Name',
+      title: texts.name,
       cell: ({ name, sourceId }) => (
         <Anchor
           component={Link}
           to={`/networks/${networkId}/sources/${sourceId}/deliveries`}
           size="sm"
           fw={600}
-          aria-label={`Deliveries of ${quoted(name)}`}
+          aria-label={texts.deliveriesOf(quoted(name))}
         >
           {name}
         </Anchor>
       ),
     },
-    { title: 'Scheme', width: '9rem', cell: ({ scheme }) => scheme },
+    { title: texts.scheme, width: '9rem', cell: ({ scheme }) => scheme },
     {
-      title: 'Address',
+      title: texts.address,
       cell: ({ path, url }) => (
-        <CodeText value={url ?? `${address}${path}`} label="the address" short={ADDRESS_CHARACTERS} />
+        <CodeText value={url ?? `${address}${path}`} label={texts.copyTheAddress} short={ADDRESS_CHARACTERS} />
       ),
     },
-    { title: 'State', width: '9rem', cell: (source) => <SourceState source={source} /> },
-    { title: 'Changed', width: '9rem', cell: ({ changedAt }) => <Time value={changedAt} form="ago" /> },
+    { title: texts.state, width: '9rem', cell: (source) => <SourceState source={source} /> },
+    { title: texts.changed, width: '9rem', cell: ({ changedAt }) => <Time value={changedAt} form="ago" /> },
   ];
   if (open === undefined) return shown;
   const actions: Column<Source> = {
-    title: 'Actions',
+    title: texts.actions,
     width: '5rem',
     cell: (source) => <SourceMenu source={source} open={open} />,
   };
@@ -115,7 +116,7 @@ const SourceMenu = ({
   readonly open: (action: SourceAction, source: Source) => void;
 }): ReactNode => (
   <RowMenu
-    label={`Actions of ${quoted(source.name)}`}
+    label={texts.actionsOf(quoted(source.name))}
     actions={sourceActions(source).map(([action, title]) => ({
       title,
       onClick: () => open(action, source),

@@ -9,6 +9,7 @@ import { formatNumber } from '../../shell/formats.ts';
 import { isolated } from '../../shell/quoted.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
+import * as texts from './texts.ts';
 
 type Moved = Schemas['ingestGatewayAdmin']['ArchiveProgress'];
 type Order = { readonly before: number } | { readonly olderThanDays: number };
@@ -21,10 +22,10 @@ interface ArchiveProps {
 }
 
 const WORDS = {
-  olderThanDays: { label: 'Days', description: 'Records that are older are moved.', min: 1, max: 36_500 },
+  olderThanDays: { label: texts.days, description: texts.daysHint, min: 1, max: 36_500 },
   before: {
-    label: 'First index to keep',
-    description: 'Records before it are moved.',
+    label: texts.firstIndexToKeep,
+    description: texts.firstIndexToKeepHint,
     min: 0,
     max: Number.MAX_SAFE_INTEGER,
   },
@@ -38,7 +39,7 @@ interface Draft {
 
 function faultOfAmount(amount: number | string, { by }: Draft): string | null {
   const isRight = amount !== '' && Number.isInteger(Number(amount));
-  return isRight && Number(amount) >= WORDS[by].min && Number(amount) <= WORDS[by].max ? null : 'A whole number.';
+  return isRight && Number(amount) >= WORDS[by].min && Number(amount) <= WORDS[by].max ? null : texts.aWholeNumber;
 }
 
 /** Repeats the request until the service has moved all, some seconds each. Throws ProblemError if it moves no more. */
@@ -63,10 +64,10 @@ async function archiveAll(
 
 const stuck = ({ archived }: Moved): ProblemError =>
   new ProblemError({
-    title: 'The archive makes no progress',
+    title: texts.theArchiveMakesNoProgress,
     status: 0,
     code: 'NO_PROGRESS',
-    detail: `It stopped at record ${formatNumber(archived)}. What was moved stays moved; ask again later.`,
+    detail: texts.stoppedAtRecord(formatNumber(archived)),
   });
 
 /** Archives until all is moved; leaving the dialog stops it after the step under way. */
@@ -95,14 +96,14 @@ export function ArchiveDialog(props: ArchiveProps): ReactNode {
   const { label, description, min, max } = WORDS[by];
   if (archive.isSuccess)
     return (
-      <FormDialog title="Archived" action="Close" doing={archive} onSubmit={onClose} onClose={onClose}>
+      <FormDialog title={texts.archived} action={texts.close} doing={archive} onSubmit={onClose} onClose={onClose}>
         <Done moved={archive.data} />
       </FormDialog>
     );
   return (
     <FormDialog
-      title="Archive records"
-      action="Archive"
+      title={texts.archiveRecords}
+      action={texts.archive}
       tone="danger"
       doing={archive}
       form={form}
@@ -112,15 +113,12 @@ export function ArchiveDialog(props: ArchiveProps): ReactNode {
       }
       onClose={onClose}
     >
-      <Text size="sm">
-        The oldest of {formatNumber(size)} records leave the database for the archive files. Only whole tiles of 256
-        signed records are moved, and none comes back. The files must be kept: without them the records cannot be read.
-      </Text>
+      <Text size="sm">{texts.archiveHint(formatNumber(size))}</Text>
       <SegmentedControl
-        aria-label="Which records"
+        aria-label={texts.whichRecords}
         data={[
-          { value: 'olderThanDays', label: 'By age' },
-          { value: 'before', label: 'By index' },
+          { value: 'olderThanDays', label: texts.byAge },
+          { value: 'before', label: texts.byIndex },
         ]}
         value={by}
         onChange={(value) => form.setValues({ by: value, amount: '' })}
@@ -134,7 +132,7 @@ export function ArchiveDialog(props: ArchiveProps): ReactNode {
         allowDecimal={false}
         {...form.getInputProps('amount')}
       />
-      <TextInput label={`Type ${isolated(channel)} to confirm`} autoComplete="off" {...form.getInputProps('typed')} />
+      <TextInput label={texts.typeToConfirm(isolated(channel))} autoComplete="off" {...form.getInputProps('typed')} />
       <div role="status">{archive.isPending && <Moving moved={moved} />}</div>
     </FormDialog>
   );
@@ -144,12 +142,12 @@ const Moving = ({ moved }: { readonly moved: Moved | undefined }): ReactNode => 
   <>
     <Text size="sm">
       {moved === undefined
-        ? 'Moving records …'
-        : `${formatNumber(moved.archived)} of ${formatNumber(moved.until)} records are archived.`}
+        ? texts.movingRecords
+        : texts.recordsArchivedOf(formatNumber(moved.archived), formatNumber(moved.until))}
     </Text>
     <Progress
       value={moved === undefined || moved.until === 0 ? 0 : (100 * moved.archived) / moved.until}
-      aria-label="Records archived"
+      aria-label={texts.recordsArchived}
       animated
     />
   </>
@@ -157,8 +155,6 @@ const Moving = ({ moved }: { readonly moved: Moved | undefined }): ReactNode => 
 
 const Done = ({ moved: { archived, until } }: { readonly moved: Moved }): ReactNode => (
   <Text size="sm" role="status">
-    {until === 0
-      ? 'Nothing was moved: fewer than 256 signed records match.'
-      : `Records 0 to ${formatNumber(archived - 1)} are in the archive.`}
+    {until === 0 ? texts.nothingToArchive : texts.recordsInTheArchive(formatNumber(archived - 1))}
   </Text>
 );

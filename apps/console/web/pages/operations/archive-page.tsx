@@ -9,10 +9,11 @@ import { channelTable, type Channel } from '../ledger/channel-table.tsx';
 import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { ArchiveDialog } from './archive-dialog.tsx';
 import { OfLedger } from './of-ledger.tsx';
+import * as texts from './texts.ts';
 
 /** How far each channel is archived, and moving more of it. */
 export const ArchivePage = (): ReactNode => (
-  <OfLedger title="Archive">{(surface, picker) => <Channels surface={surface} picker={picker} />}</OfLedger>
+  <OfLedger title={texts.archive}>{(surface, picker) => <Channels surface={surface} picker={picker} />}</OfLedger>
 );
 
 function Channels({ surface, picker }: { readonly surface: LedgerSurface; readonly picker: ReactNode }): ReactNode {
@@ -24,31 +25,27 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
   } = channelTable(surface);
   const [chosen, setChosen] = useState<{ readonly channel: string; readonly size: number }>();
   return (
-    <Page
-      title="Archive"
-      intro="The oldest records of a channel can be moved to files. Their ids stay taken and their proofs valid; services that have the files still read and prove them."
-      actions={picker}
-    >
+    <Page title={texts.archive} intro={texts.archiveIntro} actions={picker}>
       <CursorTable
         {...table}
         columns={[
           channel,
           size,
-          { title: 'Archived', width: '14rem', cell: archivedInWords },
+          { title: texts.archived, width: '14rem', cell: archivedInWords },
           signed,
           ...(isOperator
             ? [
                 {
-                  title: 'Action',
+                  title: texts.action,
                   width: '8rem',
                   cell: (row: Channel) => (
                     <Button
                       size="compact-xs"
                       variant="default"
-                      aria-label={`Archive records of ${row.channel}`}
+                      aria-label={texts.archiveRecordsOf(row.channel)}
                       onClick={() => setChosen(row)}
                     >
-                      Archive
+                      {texts.archive}
                     </Button>
                   ),
                 },
@@ -72,7 +69,7 @@ function Channels({ surface, picker }: { readonly surface: LedgerSurface; readon
 }
 
 function archivedInWords({ archived, size }: Channel): string {
-  if (archived === null) return 'Not known here';
-  if (archived === 0) return 'None';
-  return archived === size ? `All ${formatNumber(size)}` : `0 to ${formatNumber(archived - 1)}`;
+  if (archived === null) return texts.notKnownHere;
+  if (archived === 0) return texts.none;
+  return archived === size ? texts.allRecords(formatNumber(size)) : texts.recordsFromZero(formatNumber(archived - 1));
 }

@@ -11,6 +11,7 @@ import type { SurfaceId } from '../../shell/session.ts';
 import { ReportView } from '../verify/report-view.tsx';
 import type { checkAuditFile as CheckAuditFile } from './check-audit-file.ts';
 import { MAX_EXPORT_CHARACTERS, readAuditExport, readAuditKeys, type AuditArrived } from './read-audit-export.ts';
+import * as texts from './texts.ts';
 
 interface Period {
   readonly surface: SurfaceId;
@@ -29,7 +30,7 @@ async function checked(...given: Check): Promise<Report> {
 }
 
 function unusable(detail: string, cause?: Error): ProblemError {
-  const error = new ProblemError({ title: 'This cannot be checked', status: 0, code: 'NOT_CHECKED', detail });
+  const error = new ProblemError({ title: texts.thisCannotBeChecked, status: 0, code: 'NOT_CHECKED', detail });
   error.cause = cause;
   return error;
 }
@@ -38,17 +39,13 @@ function unusable(detail: string, cause?: Error): ProblemError {
 export function AuditExport({ surface, from, to }: Period): ReactNode {
   const [isChecking, setChecking] = useState(false);
   return (
-    <Section title="Export and its check">
+    <Section title={texts.exportAndItsCheck}>
       <Paper>
         <Stack gap="sm">
-          <Text size="sm">
-            The export has every event of the period From to To, whatever else is filtered, in signed pages that form a
-            chain: a changed, inserted or missing event is found without this service. Events of the last minute are
-            left out.
-          </Text>
+          <Text size="sm">{texts.exportHint}</Text>
           <SaveExport surface={surface} from={from} to={to}>
             <Button variant="default" aria-expanded={isChecking} onClick={() => setChecking(!isChecking)}>
-              Check a file
+              {texts.checkAFile}
             </Button>
           </SaveExport>
           {isChecking && <CheckFiles surface={surface} />}
@@ -80,11 +77,11 @@ function SaveExport({ surface, from, to, children }: Period & { readonly childre
     <>
       <Group gap="sm">
         <Button loading={save.isPending} onClick={() => save.mutate()}>
-          Save the signed export
+          {texts.saveTheSignedExport}
         </Button>
         {save.isPending && (
           <Button variant="default" onClick={() => running.current?.abort()}>
-            Cancel the export
+            {texts.cancelTheExport}
           </Button>
         )}
         {children}
@@ -92,16 +89,14 @@ function SaveExport({ surface, from, to, children }: Period & { readonly childre
       <div role="status">
         {save.isPending && (
           <Stack gap={4}>
-            <Text size="sm">
-              {formatNumber(arrived.events)} events in {formatNumber(arrived.pages)} pages
-            </Text>
-            <Progress value={100} animated aria-label="Export" />
+            <Text size="sm">{texts.eventsInPages(formatNumber(arrived.events), formatNumber(arrived.pages))}</Text>
+            <Progress value={100} animated aria-label={texts.exportList} />
           </Stack>
         )}
-        {isCancelled && <Text size="sm">The export was cancelled. No file was saved.</Text>}
+        {isCancelled && <Text size="sm">{texts.exportCancelled}</Text>}
         {save.data !== undefined && (
           <Text size="sm" className="wrap">
-            Saved {save.data.name}: {formatNumber(save.data.events)} events. Checked in this browser:
+            {texts.savedEvents(save.data.name, formatNumber(save.data.events))}
           </Text>
         )}
       </div>
@@ -112,8 +107,7 @@ function SaveExport({ surface, from, to, children }: Period & { readonly childre
 }
 
 async function textOf(file: File): Promise<{ readonly name: string; readonly text: string }> {
-  if (file.size > MAX_EXPORT_CHARACTERS)
-    throw unusable(`${file.name} is too large for a page. Use: sealgate-verify audit ${file.name}`);
+  if (file.size > MAX_EXPORT_CHARACTERS) throw unusable(texts.fileTooLarge(file.name));
   return { name: file.name, text: await file.text() };
 }
 
@@ -122,7 +116,7 @@ async function jsonOf(file: File): Promise<unknown> {
   try {
     return JSON.parse(text) as unknown;
   } catch (cause) {
-    throw unusable(`${file.name} is no key set.`, cause as SyntaxError);
+    throw unusable(texts.isNoKeySet(file.name), cause as SyntaxError);
   }
 }
 
@@ -140,7 +134,7 @@ function CheckFiles({ surface }: { readonly surface: SurfaceId }): ReactNode {
   });
   return (
     <form
-      aria-label="Check a file"
+      aria-label={texts.checkAFile}
       onSubmit={(event) => {
         event.preventDefault();
         if (file !== null) check.mutate(file);
@@ -149,39 +143,38 @@ function CheckFiles({ surface }: { readonly surface: SurfaceId }): ReactNode {
       <Stack gap="sm">
         <Group gap="sm" align="flex-end">
           <FileInput
-            label="Export"
-            placeholder="Choose a file"
+            label={texts.exportList}
+            placeholder={texts.chooseAFile}
             clearable
-            clearButtonProps={{ 'aria-label': 'Clear the export' }}
+            clearButtonProps={{ 'aria-label': texts.clearTheExport }}
             w={230}
             value={file}
             onChange={setFile}
           />
           <FileInput
-            label="Older export"
-            placeholder="None"
+            label={texts.olderExport}
+            placeholder={texts.none}
             clearable
-            clearButtonProps={{ 'aria-label': 'Clear the older export' }}
+            clearButtonProps={{ 'aria-label': texts.clearTheOlderExport }}
             w={230}
             value={earlier}
             onChange={setEarlier}
           />
           <FileInput
-            label="Key set"
-            placeholder="That of the service"
+            label={texts.keySet}
+            placeholder={texts.thatOfTheService}
             clearable
-            clearButtonProps={{ 'aria-label': 'Clear the key set' }}
+            clearButtonProps={{ 'aria-label': texts.clearTheKeySet }}
             w={230}
             value={keys}
             onChange={setKeys}
           />
           <Button type="submit" disabled={file === null} loading={check.isPending}>
-            Check
+            {texts.check}
           </Button>
         </Group>
         <Text size="sm" c="dimmed">
-          With an older export, events that were removed or changed since then are found as well. A key set that was
-          saved before makes the check independent of this service. The files stay in this browser.
+          {texts.checkHint}
         </Text>
         {check.isError && <ProblemView error={check.error} />}
         {check.data !== undefined && <ReportView report={check.data} />}

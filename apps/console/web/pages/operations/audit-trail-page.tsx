@@ -20,13 +20,14 @@ import { FilterBar, PERIOD } from '../filter-bar.tsx';
 import { AuditExport } from './audit-export.tsx';
 import { SurfacePicker, useReadable } from './by-surface.tsx';
 import { actionInWords, choicesIn, detailInWords, kindInWords, PROBLEM_WORDS } from './audit-words.ts';
+import * as texts from './texts.ts';
 
 const FILTERS = ['actor', 'action', 'resource', 'resourceId', 'requestId', 'from', 'to'] as const;
 type Filters = Readonly<Partial<Record<(typeof FILTERS)[number], string>>>;
 
 const TYPED = [
-  { name: 'resourceId', label: 'Which (id)' },
-  { name: 'requestId', label: 'Request id' },
+  { name: 'resourceId', label: texts.whichId },
+  { name: 'requestId', label: texts.requestId },
 ] as const;
 
 /** The case gate spells members of two words with an underscore. */
@@ -97,9 +98,9 @@ export function AuditTrailPage(): ReactNode {
   if (newest.data !== undefined)
     return <Navigate to={{ search: `?${new URLSearchParams({ ...filters, by: newest.data })}` }} replace />;
   return (
-    <Page title="Audit">
+    <Page title={texts.audit}>
       {readable.length === 0 ? (
-        <ListEmpty title="No service shows you its audit" icon="person" />
+        <ListEmpty title={texts.noServiceShowsYouItsAudit} icon="person" />
       ) : (
         <Unread read={newest} />
       )}
@@ -124,17 +125,18 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
   const isFiltered = Object.keys(filters).length > 0;
   const { actors, actions, kinds } = useChoices(surface);
   return (
-    <Page
-      title="Audit"
-      intro="Who changed or exported what, newest first. An event that was edited in the database is marked."
-      actions={<SurfacePicker of={readable} value={surface} />}
-    >
+    <Page title={texts.audit} intro={texts.auditIntro} actions={<SurfacePicker of={readable} value={surface} />}>
       <AuditExport key={surface} surface={surface} from={filters.from} to={filters.to} />
       <FilterBar chosen={filters} onChoose={choose} typed={TYPED} times={PERIOD}>
-        <CodePicker label="Who" value={filters.actor} choices={actors} onSet={(actor) => choose({ actor })} />
-        <CodePicker label="Action" value={filters.action} choices={actions} onSet={(action) => choose({ action })} />
+        <CodePicker label={texts.who} value={filters.actor} choices={actors} onSet={(actor) => choose({ actor })} />
         <CodePicker
-          label="Kind"
+          label={texts.action}
+          value={filters.action}
+          choices={actions}
+          onSet={(action) => choose({ action })}
+        />
+        <CodePicker
+          label={texts.kind}
           width={170}
           value={filters.resource}
           choices={kinds}
@@ -142,32 +144,32 @@ function Trail({ surface, readable }: TrailProps): ReactNode {
         />
       </FilterBar>
       <CursorTable
-        label="Audit"
+        label={texts.audit}
         page={auditPages(surface, filters)}
         rowKey={({ id }) => id}
         columns={[
-          { title: 'When', width: '12rem', cell: ({ at }) => <Time value={at} /> },
-          { title: 'Who', width: '14rem', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
-          { title: 'What', width: '13rem', wraps: true, cell: (event) => <What event={event} /> },
+          { title: texts.when, width: '12rem', cell: ({ at }) => <Time value={at} /> },
+          { title: texts.who, width: '14rem', cell: ({ actor, names }) => <Actor actor={actor} names={names} /> },
+          { title: texts.what, width: '13rem', wraps: true, cell: (event) => <What event={event} /> },
           {
-            title: 'Which',
+            title: texts.which,
             width: '16rem',
             cell: ({ resource, resourceId }) => (
               <span>
-                {kindInWords(resource)} <CodeText value={resourceId} label="the id" short={20} />
+                {kindInWords(resource)} <CodeText value={resourceId} label={texts.copyTheId} short={20} />
               </span>
             ),
           },
-          { title: 'Details', wraps: true, cell: ({ detail }) => detailInWords(detail) },
+          { title: texts.details, wraps: true, cell: ({ detail }) => detailInWords(detail) },
           {
-            title: 'Request',
+            title: texts.request,
             width: '9rem',
             cell: ({ requestId }) =>
-              requestId === null ? '–' : <CodeText value={requestId} label="the request id" short={8} />,
+              requestId === null ? '–' : <CodeText value={requestId} label={texts.copyTheRequestId} short={8} />,
           },
         ]}
         isDense
-        empty={<ListEmpty title={isFiltered ? 'Nothing matches these filters' : 'Nothing happened yet'} />}
+        empty={<ListEmpty title={isFiltered ? texts.nothingMatchesTheseFilters : texts.nothingHappenedYet} />}
       />
     </Page>
   );

@@ -2,15 +2,16 @@ import type { Schemas } from '@sealgate/client';
 import { compareTexts } from '../../shell/formats.ts';
 import { actorInWords, type Names } from '../actor-in-words.ts';
 import type { Choice } from '../offered-codes.ts';
+import * as texts from './texts.ts';
 
 type Problem = NonNullable<Schemas['ingestGatewayAdmin']['AuditEvent']['problem']>;
 
 /** Why an event cannot be taken as written by the service. */
 export const PROBLEM_WORDS: Readonly<Record<Problem, string>> = {
-  no_mac: 'Not written by the service',
-  wrong_mac: 'Changed afterwards',
-  unknown_secret: 'Of a removed secret',
-  unreadable: 'Unreadable',
+  no_mac: texts.notWrittenByTheService,
+  wrong_mac: texts.changedAfterwards,
+  unknown_secret: texts.ofARemovedSecret,
+  unreadable: texts.unreadable,
 };
 
 const SHOWN_CHARACTERS = 240;
@@ -32,51 +33,17 @@ function valueInWords(value: unknown): string {
   return typeof value === 'string' ? value : JSON.stringify(value);
 }
 
-/** Things that audits name, in words. */
-const KINDS: Readonly<Record<string, string>> = {
-  apiKey: 'API key',
-  attachment: 'attachment',
-  case: 'case',
-  channel: 'channel',
-  evidence: 'evidence',
-  identity: 'identity',
-  invitation: 'invitation',
-  key: 'key',
-  list: 'list',
-  member: 'member',
-  network: 'network',
-  org: 'organisation',
-  policy: 'policy',
-  record: 'record',
-  risk: 'risk',
-  secret: 'secret',
-  source: 'source',
-  subject: 'subject',
-  venue: 'venue',
-};
-
-/** Actions whose code says too little. */
-const ACTIONS: Readonly<Record<string, string>> = {
-  'channel.archive': 'Archive a channel',
-  'channel.declare-loss': 'Declare the loss of a channel',
-  'list.export': 'Export a list',
-  'secret.use': 'Use a new server secret',
-  'source.look': 'Look at a kept delivery',
-  'source.process': 'Process a delivery again',
-  'source.test': 'Send a test delivery',
-};
-
 /** `key.revoke` is "Revoke key"; a code of another form stays as it is. */
 export function actionInWords(action: string): string {
   const [kind, verb, ...rest] = action.split('.');
-  if (Object.hasOwn(ACTIONS, action)) return ACTIONS[action]!;
+  if (Object.hasOwn(texts.auditActions, action)) return texts.auditActions[action]!;
   if (!kind || !verb || rest.length > 0) return action;
-  return `${verb.charAt(0).toUpperCase()}${verb.slice(1).replaceAll(/[_-]/g, ' ')} ${kindInWords(kind)}`;
+  return texts.auditAction(verb.replaceAll(/[_-]/g, ' '), kindInWords(kind));
 }
 
 export const kindInWords = (kind: string): string =>
-  Object.hasOwn(KINDS, kind)
-    ? KINDS[kind]!
+  Object.hasOwn(texts.auditKinds, kind)
+    ? texts.auditKinds[kind]!
     : kind.replaceAll(/[_-]/g, ' ').replaceAll(/(?<=[a-z])[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
 /** What happens most at the services; others are typed. */
@@ -85,7 +52,7 @@ const FREQUENT = [
   ...['source.create', 'source.change', 'source.delete', 'case.create', 'case.decide', 'case.seal', 'case.export'],
   ...['subject.suspend', 'subject.reinstate', 'subject.revoke', 'venue.create', 'venue.change'],
   ...['policy.create', 'policy.change', 'org.create', 'member.create', 'member.delete', 'record.erase'],
-  ...Object.keys(ACTIONS),
+  ...Object.keys(texts.auditActions),
 ];
 
 const choicesOf = (codes: readonly string[], inWords: (code: string) => string): Choice[] =>
@@ -107,5 +74,5 @@ export const choicesIn = (seen: readonly Seen[]) => ({
     (actor) => actorInWords(actor, Object.assign({}, ...seen.map(({ names }) => names)) as Names),
   ),
   actions: choicesOf([...FREQUENT, ...seen.map(({ action }) => action)], actionInWords),
-  kinds: choicesOf([...Object.keys(KINDS), ...seen.map(({ resource }) => resource)], kindInWords),
+  kinds: choicesOf([...Object.keys(texts.auditKinds), ...seen.map(({ resource }) => resource)], kindInWords),
 });

@@ -5,6 +5,7 @@ import { useMine } from '../../shell/mine.ts';
 import type { SurfaceId } from '../../shell/session.ts';
 import { surfaceNames } from '../../shell/surface-names.ts';
 import type { LedgerSurface } from '../ledger/ledger-source.ts';
+import * as texts from './texts.ts';
 
 const LEDGERS: readonly LedgerSurface[] = ['ledger-peer', 'ingest-gateway'];
 
@@ -35,7 +36,7 @@ export function SurfacePicker({
   if (of.length < 2) return null;
   return (
     <Select
-      label="Service"
+      label={texts.service}
       w={200}
       allowDeselect={false}
       data={of.map((id) => ({ value: id, label: surfaceNames[id].title }))}

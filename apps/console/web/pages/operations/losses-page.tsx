@@ -13,6 +13,7 @@ import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { lostInWords } from './lost-in-words.ts';
 import { Actor } from '../actor.tsx';
 import { OfLedger } from './of-ledger.tsx';
+import * as texts from './texts.ts';
 
 type Loss = Schemas['ingestGatewayAdmin']['ChannelLoss'];
 
@@ -20,24 +21,20 @@ const REFRESH_MS = 15_000;
 
 /** Channels that lost signed records, and what was declared about it. */
 export const LossesPage = (): ReactNode => (
-  <OfLedger title="Losses">{(surface, picker) => <Losses surface={surface} picker={picker} />}</OfLedger>
+  <OfLedger title={texts.losses}>{(surface, picker) => <Losses surface={surface} picker={picker} />}</OfLedger>
 );
 
 const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly picker: ReactNode }): ReactNode => (
-  <Page
-    title="Losses"
-    intro="A channel whose signed records are missing accepts no more until they are restored, or their loss is declared. A declaration is public and stays: the channel goes on in a new log that begins with it."
-    actions={picker}
-  >
+  <Page title={texts.losses} intro={texts.lossesIntro} actions={picker}>
     <CursorTable
-      label="Losses"
+      label={texts.losses}
       isDense={false}
       page={listed(`${ledgerOf(surface)}/losses`)}
       refetchMs={REFRESH_MS}
       rowKey={({ channel }) => channel}
       columns={[
         {
-          title: 'Channel',
+          title: texts.channel,
           width: '14rem',
           cell: ({ channel }) => (
             <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
@@ -45,13 +42,13 @@ const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly
             </Anchor>
           ),
         },
-        { title: 'State', width: '16rem', cell: (loss) => <State loss={loss} /> },
-        { title: 'Missing', cell: (loss) => <Missing loss={loss} /> },
-        { title: 'Declared', cell: ({ declaration }) => <Declared declaration={declaration} /> },
+        { title: texts.state, width: '16rem', cell: (loss) => <State loss={loss} /> },
+        { title: texts.missing, cell: (loss) => <Missing loss={loss} /> },
+        { title: texts.declared, cell: ({ declaration }) => <Declared declaration={declaration} /> },
       ]}
       empty={
-        <ListEmpty title="No channel has lost records" icon="check">
-          The integrator compares every channel with the checkpoints that it kept.
+        <ListEmpty title={texts.noChannelHasLostRecords} icon="check">
+          {texts.noChannelHasLostRecordsHint}
         </ListEmpty>
       }
     />
@@ -59,17 +56,17 @@ const Losses = ({ surface, picker }: { readonly surface: LedgerSurface; readonly
 );
 
 function State({ loss: { status, foundAt, epoch } }: { readonly loss: Loss }): ReactNode {
-  if (status === 'whole') return <StateBadge tone="plain">Declared, goes on in epoch {epoch}</StateBadge>;
+  if (status === 'whole') return <StateBadge tone="plain">{texts.declaredGoesOnInEpoch(epoch)}</StateBadge>;
   return (
     <Stack gap={2} align="flex-start">
       {status === 'lost' ? (
-        <StateBadge tone="bad">Accepts no records</StateBadge>
+        <StateBadge tone="bad">{texts.acceptsNoRecords}</StateBadge>
       ) : (
-        <StateBadge tone="wait">Declared, goes on soon</StateBadge>
+        <StateBadge tone="wait">{texts.declaredGoesOnSoon}</StateBadge>
       )}
       {foundAt !== null && (
         <Text size="xs" c="dimmed" component="div">
-          found <Time value={foundAt} form="ago" />
+          {texts.found(<Time value={foundAt} form="ago" />)}
         </Text>
       )}
     </Stack>
@@ -94,12 +91,13 @@ function Missing({
           {problem !== null && <Text size="sm">{problem}</Text>}
           {sharedAt !== null && (
             <Text size="sm" component="div">
-              Whole until <Time value={sharedAt} />
+              {texts.wholeUntil(<Time value={sharedAt} />)}
             </Text>
           )}
           <Text size="sm" component="div">
-            Restore a database that has them, or declare the loss:{' '}
-            <CodeText value={`npx sealgate ledger recover ${channel}`} label="the command" />
+            {texts.restoreOrDeclare(
+              <CodeText value={`npx sealgate ledger recover ${channel}`} label={texts.copyTheCommand} />,
+            )}
           </Text>
         </>
       )}
@@ -108,7 +106,7 @@ function Missing({
 }
 
 function Declared({ declaration }: { readonly declaration: Loss['declaration'] }): ReactNode {
-  if (declaration === null) return 'Not declared';
+  if (declaration === null) return texts.notDeclared;
   const { at, actor, reason } = declaration;
   return (
     <Stack gap={2}>
@@ -116,7 +114,7 @@ function Declared({ declaration }: { readonly declaration: Loss['declaration'] }
         {reason}
       </Text>
       <Text size="xs" c="dimmed" className="wrap" component="div">
-        <Time value={at} /> by <Actor actor={actor} />
+        {texts.declaredBy(<Time value={at} />, <Actor actor={actor} />)}
       </Text>
     </Stack>
   );

@@ -1,5 +1,6 @@
 import type { Schemas } from '@sealgate/client';
 import { formatNumber } from '../../shell/formats.ts';
+import * as texts from './texts.ts';
 
 type Lost = Schemas['ingestGatewayAdmin']['ChannelLoss']['lost'][number];
 
@@ -8,7 +9,7 @@ export function lostInWords({ epoch, lostFrom, lostUntil }: Pick<Lost, 'epoch' |
   const last = lostUntil - 1;
   const which =
     last === lostFrom
-      ? `Entry ${formatNumber(lostFrom)}`
-      : `Entries ${formatNumber(lostFrom)} to ${formatNumber(last)}`;
-  return epoch === 0 ? `${which} of the first log` : `${which} of epoch ${epoch}`;
+      ? texts.entryAt(formatNumber(lostFrom))
+      : texts.entriesTo(formatNumber(lostFrom), formatNumber(last));
+  return epoch === 0 ? texts.lostOfTheFirstLog(which) : texts.lostOfEpoch(which, epoch);
 }

@@ -3,6 +3,7 @@ import { ListEmpty } from '../../shell/list-states.tsx';
 import { Page } from '../../shell/page.tsx';
 import type { LedgerSurface } from '../ledger/ledger-source.ts';
 import { SurfacePicker, useReadableLedgers, useSurface } from './by-surface.tsx';
+import * as texts from './texts.ts';
 
 interface OfLedgerProps {
   readonly title: string;
@@ -16,7 +17,7 @@ export function OfLedger({ title, children }: OfLedgerProps): ReactNode {
   if (surface !== undefined) return children(surface, <SurfacePicker of={readable} value={surface} />);
   return (
     <Page title={title}>
-      <ListEmpty title="No service shows you its ledger" icon="ledger" />
+      <ListEmpty title={texts.noServiceShowsYouItsLedger} icon="ledger" />
     </Page>
   );
 }

@@ -6,6 +6,7 @@ import { NoSuchPage } from '../../shell/routes.tsx';
 import { PartTabs } from '../part-tabs.tsx';
 import { AuditTrailPage } from './audit-trail-page.tsx';
 import { useReadableLedgers } from './by-surface.tsx';
+import * as texts from './texts.ts';
 
 const SecretsPage = lazy(async () => ({ default: (await import('./secrets-page.tsx')).SecretsPage }));
 const ArchivePage = lazy(async () => ({ default: (await import('./archive-page.tsx')).ArchivePage }));
@@ -16,12 +17,12 @@ const SubscriptionsPage = lazy(async () => ({
 const WitnessesPage = lazy(async () => ({ default: (await import('./witnesses-page.tsx')).WitnessesPage }));
 
 const PAGES = [
-  { path: 'audit', title: 'Audit', needs: 'nothing' },
-  { path: 'secrets', title: 'Secrets', needs: 'nothing' },
-  { path: 'archive', title: 'Archive', needs: 'ledger' },
-  { path: 'losses', title: 'Losses', needs: 'ledger' },
-  { path: 'witnesses', title: 'Witnesses', needs: 'ledger' },
-  { path: 'subscriptions', title: 'Subscriptions', needs: 'peer' },
+  { path: 'audit', title: texts.audit, needs: 'nothing' },
+  { path: 'secrets', title: texts.secrets, needs: 'nothing' },
+  { path: 'archive', title: texts.archive, needs: 'ledger' },
+  { path: 'losses', title: texts.losses, needs: 'ledger' },
+  { path: 'witnesses', title: texts.witnesses, needs: 'ledger' },
+  { path: 'subscriptions', title: texts.subscriptions, needs: 'peer' },
 ] as const;
 
 /** What operators watch over: audit trails, secrets, the upkeep of the ledger, and who is sent its events. */
@@ -54,7 +55,7 @@ function Frame(): ReactNode {
     <Stack gap="lg">
       <Group>
         <PartTabs
-          label="Pages of Operations"
+          label={texts.pagesOfOperations}
           tabs={offered.map(({ path, title }) => ({ to: `/operations/${path}${kept}`, title }))}
         />
       </Group>

@@ -1,6 +1,7 @@
 import { server } from '../../shell/api.ts';
 import { ProblemError } from '../../shell/problem.ts';
 import type { SurfaceId } from '../../shell/session.ts';
+import * as texts from './texts.ts';
 
 /** What has arrived of an export. */
 export interface AuditArrived {
@@ -52,10 +53,10 @@ export async function readAuditExport({ surface, from, to, signal, onArrived }: 
     characters += line.length;
     if (characters > MAX_EXPORT_CHARACTERS)
       throw new ProblemError({
-        title: 'Too much for a page',
+        title: texts.tooMuchForAPage,
         status: 0,
         code: 'TOO_LARGE',
-        detail: 'Choose a shorter period, or use: npx sealgate audit export',
+        detail: texts.tooMuchForAPageHint,
       });
     lines.push(line);
     events += page.items.length;

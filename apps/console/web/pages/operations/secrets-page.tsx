@@ -12,18 +12,15 @@ import { surfaceNames } from '../../shell/surface-names.ts';
 import { Time } from '../../shell/time.tsx';
 import { useReadable } from './by-surface.tsx';
 import { acceptedState, secretState, type Said, type SecretsReport } from './secret-words.ts';
+import * as texts from './texts.ts';
 
 /** How far the rotation of secrets is at each service. No value is shown: the services tell ids and times alone. */
 export const SecretsPage = (): ReactNode => (
   <Page
-    title="Secrets"
-    intro={
-      <>
-        Which secrets the processes have, and what still needs an old one. They are rotated in the settings of the
-        services; the next step of one:{' '}
-        <CodeText value="npx sealgate secrets rotate server-secret" label="the command" />
-      </>
-    }
+    title={texts.secrets}
+    intro={texts.secretsIntro(
+      <CodeText value="npx sealgate secrets rotate server-secret" label={texts.copyTheCommand} />,
+    )}
   >
     {useReadable().map((surface) => (
       <OfSurface key={surface} surface={surface} />
@@ -42,9 +39,7 @@ function OfSurface({ surface }: { readonly surface: SurfaceId }): ReactNode {
       {report.data !== undefined && (
         <>
           <Text size="sm" c="dimmed">
-            {report.data.processes.length === 1
-              ? 'One process reported in the last minutes.'
-              : `${report.data.processes.length} processes reported in the last minutes.`}
+            {texts.processesReported(report.data.processes.length)}
           </Text>
           <ServerSecrets of={title} secrets={report.data.secrets} />
           {report.data.accepted.length > 0 && <Accepted of={title} rows={report.data.accepted} />}
@@ -58,39 +53,35 @@ const State = ({ said }: { readonly said: Said }): ReactNode => <StateBadge tone
 
 const ServerSecrets = ({ of, secrets }: { of: string; secrets: SecretsReport['secrets'] }): ReactNode => (
   <PlainTable
-    label={`Server secrets of ${of}`}
+    label={texts.serverSecretsOf(of)}
     rows={secrets}
     rowKey={({ id }) => id}
     columns={[
-      { title: 'Server secret', width: '14rem', cell: ({ id }) => id },
-      { title: 'State', width: '16rem', cell: (secret) => <State said={secretState(secret)} /> },
+      { title: texts.serverSecret, width: '14rem', cell: ({ id }) => id },
+      { title: texts.state, width: '16rem', cell: (secret) => <State said={secretState(secret)} /> },
       {
-        title: 'Last used',
+        title: texts.lastUsed,
         width: '10rem',
-        cell: ({ lastMadeAt }) => (lastMadeAt === null ? 'Never' : <Time value={lastMadeAt} form="ago" />),
+        cell: ({ lastMadeAt }) => (lastMadeAt === null ? texts.never : <Time value={lastMadeAt} form="ago" />),
       },
-      { title: 'Needed for', cell: ({ needs }) => <Needs needs={needs} /> },
+      { title: texts.neededFor, cell: ({ needs }) => <Needs needs={needs} /> },
     ]}
     isDense
-    empty={<ListEmpty title="No process has reported yet">They report within two minutes of their start.</ListEmpty>}
+    empty={<ListEmpty title={texts.noProcessHasReportedYet}>{texts.noProcessHasReportedYetHint}</ListEmpty>}
   />
 );
 
+const counted = (rows: number | null, what: string): string => (rows === null ? what : `${formatNumber(rows)} ${what}`);
+
 function Needs({ needs }: { readonly needs: SecretsReport['secrets'][number]['needs'] }): ReactNode {
-  if (needs.length === 0) return 'Nothing';
+  if (needs.length === 0) return texts.nothing;
   return (
     <List size="sm" listStyleType="none">
       {needs.map(({ what, rows, until }) => (
         <List.Item key={what} className="wrap">
-          {rows !== null && `${formatNumber(rows)} `}
-          {what},{' '}
-          {until === null ? (
-            'until they are made again'
-          ) : (
-            <>
-              until <Time value={until} form="day" />
-            </>
-          )}
+          {until === null
+            ? texts.neededUntilMadeAgain(counted(rows, what))
+            : texts.neededUntil(counted(rows, what), <Time value={until} form="day" />)}
         </List.Item>
       ))}
     </List>
@@ -99,18 +90,18 @@ function Needs({ needs }: { readonly needs: SecretsReport['secrets'][number]['ne
 
 const Accepted = ({ of, rows }: { of: string; rows: SecretsReport['accepted'] }): ReactNode => (
   <PlainTable
-    label={`Accepted tokens and keys of ${of}`}
+    label={texts.acceptedTokensAndKeysOf(of)}
     rows={rows}
     rowKey={({ variable, id }) => `${variable} ${id}`}
     columns={[
-      { title: 'Token or key', width: '14rem', cell: ({ id }) => <code>{id}</code> },
-      { title: 'State', width: '16rem', cell: (row) => <State said={acceptedState(row)} /> },
+      { title: texts.tokenOrKey, width: '14rem', cell: ({ id }) => <code>{id}</code> },
+      { title: texts.state, width: '16rem', cell: (row) => <State said={acceptedState(row)} /> },
       {
-        title: 'Last used',
+        title: texts.lastUsed,
         width: '10rem',
-        cell: ({ lastUsedAt }) => (lastUsedAt === null ? 'Never' : <Time value={lastUsedAt} form="ago" />),
+        cell: ({ lastUsedAt }) => (lastUsedAt === null ? texts.never : <Time value={lastUsedAt} form="ago" />),
       },
-      { title: 'Setting', cell: ({ variable }) => <code>{variable}</code> },
+      { title: texts.setting, cell: ({ variable }) => <code>{variable}</code> },
     ]}
     isDense
     empty={null}

@@ -9,6 +9,7 @@ import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { ShownOnce } from '../shown-once.tsx';
+import * as texts from './texts.ts';
 
 export type Subscription = Schemas['ledgerPeerAdmin']['Subscription'];
 
@@ -18,9 +19,9 @@ export type SubscriptionAction = 'pause' | 'secrets' | 'delete';
 
 /** What an operator may do with a subscription, in the order of menus. */
 export const subscriptionActions = ({ paused }: Subscription): readonly (readonly [SubscriptionAction, string])[] => [
-  ['secrets', 'Secrets'],
-  ['pause', paused ? 'Resume' : 'Pause'],
-  ['delete', 'Delete'],
+  ['secrets', texts.secrets],
+  ['pause', paused ? texts.resume : texts.pause],
+  ['delete', texts.remove],
 ];
 
 interface DialogProps {
@@ -46,33 +47,34 @@ interface EndingProps extends DialogProps {
   readonly onDone: () => void;
 }
 
+const GOES_ON = {
+  stopped: texts.goesOnWithTriedEvent,
+  paused: texts.goesOnWithEvent,
+} as const;
+
 const Pause = ({ subscription: { subscriptionId, paused, state }, onDone, onClose }: EndingProps): ReactNode => (
   <ConfirmDialog
-    title={paused ? 'Resume the subscription' : 'Pause the subscription'}
-    action={paused ? 'Resume it' : 'Pause it'}
+    title={paused ? texts.resumeTheSubscription : texts.pauseTheSubscription}
+    action={paused ? texts.resumeIt : texts.pauseIt}
     run={() => server.PATCH(ROUTE, { params: { path: { subscriptionId } }, body: { paused: !paused } })}
     onDone={onDone}
     onClose={onClose}
   >
-    <Text size="sm">
-      {paused
-        ? `It goes on with the first event that was not acknowledged${state === 'stopped' ? ', which was tried for 72 hours' : ''}; nothing was left out.`
-        : 'Nothing is sent until it is resumed; then it goes on where it stopped.'}
-    </Text>
+    <Text size="sm">{paused ? GOES_ON[state === 'stopped' ? 'stopped' : 'paused'] : texts.pauseHint}</Text>
   </ConfirmDialog>
 );
 
 const Remove = ({ subscription: { subscriptionId, url }, onDone, onClose }: EndingProps): ReactNode => (
   <ConfirmDialog
-    title="Delete the subscription"
-    action="Delete the subscription"
+    title={texts.deleteTheSubscription}
+    action={texts.deleteTheSubscription}
     tone="danger"
     run={() => server.DELETE(ROUTE, { params: { path: { subscriptionId } } })}
     onDone={onDone}
     onClose={onClose}
   >
     <Text size="sm" className="wrap">
-      Nothing more is sent to {url}, and how far it is gets lost: a new subscription begins where it is told to.
+      {texts.deleteHint(url)}
     </Text>
   </ConfirmDialog>
 );
@@ -87,7 +89,7 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
   const form = useForm({
     initialValues: { id: '' },
     validate: {
-      id: (id) => (/^[a-z0-9][a-z0-9-]{0,39}$/.test(id.trim()) ? null : 'Lower-case letters, digits and hyphens.'),
+      id: (id) => (/^[a-z0-9][a-z0-9-]{0,39}$/.test(id.trim()) ? null : texts.secretNameFault),
     },
   });
   const finished = {
@@ -103,12 +105,13 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
   const adding = api.useMutation('patch', ROUTE, finished);
   const end = api.useMutation('patch', ROUTE, finished);
   const isFull = secrets.length > 1;
-  if (isShown) return <SecretShown title="The secret is made" subscription={current} onClose={() => setShown(false)} />;
+  if (isShown)
+    return <SecretShown title={texts.theSecretIsMade} subscription={current} onClose={() => setShown(false)} />;
   return (
     <FormDialog
-      title="Secrets"
-      action="Add a secret"
-      closing="Close"
+      title={texts.secrets}
+      action={texts.addASecret}
+      closing={texts.close}
       doing={adding}
       form={form}
       part={`/secrets/${kept.length}`}
@@ -116,38 +119,36 @@ function Secrets({ subscription, onChange, onClose }: DialogProps): ReactNode {
       onSubmit={({ id }) => adding.mutate({ params, body: { secrets: [...kept, { id: id.trim() }] } })}
       onClose={onClose}
     >
-      <Text size="sm">
-        Each of them signs every webhook: add a new one, set it at the receiver, then end the old one.
-      </Text>
+      <Text size="sm">{texts.secretsHint}</Text>
       <Stack gap="xs">
         {secrets.map((secret) => (
           <Group key={secret.id} justify="space-between">
             <Text size="sm" className="wrap" component="div">
-              <strong>{secret.id}</strong>, since <Time value={secret.createdAt} form="ago" />
+              {texts.sinceWhen(<strong>{secret.id}</strong>, <Time value={secret.createdAt} form="ago" />)}
             </Text>
             <Button
               size="compact-sm"
               variant="default"
               disabled={!isFull || !isSure}
               loading={end.isPending}
-              aria-label={`End the secret ${secret.id}`}
+              aria-label={texts.endTheSecret(secret.id)}
               onClick={() => end.mutate({ params, body: { secrets: kept.filter(({ id }) => id !== secret.id) } })}
             >
-              End it
+              {texts.endIt}
             </Button>
           </Group>
         ))}
       </Stack>
       {isFull ? (
         <Checkbox
-          label="The receiver verifies with the secret that stays"
+          label={texts.theOtherSecretIsInUse}
           checked={isSure}
           onChange={(event) => setSure(event.currentTarget.checked)}
         />
       ) : (
         <TextInput
-          label="Name of the new secret"
-          description="Lower-case letters, digits and hyphens. Its value is made here and shown once."
+          label={texts.nameOfTheNewSecret}
+          description={texts.nameOfTheNewSecretHint}
           required
           maxLength={40}
           {...form.getInputProps('id')}
@@ -163,8 +164,8 @@ const NewSecrets = ({ subscription: { secrets } }: Pick<DialogProps, 'subscripti
   secrets.map(
     ({ id, value }) =>
       value !== undefined && (
-        <Alert key={id} color="yellow" variant="light" title={`The secret ${id} is shown once`}>
-          <CodeText value={value} label="the secret" />
+        <Alert key={id} color="yellow" variant="light" title={texts.theSecretIsShownOnce(id)}>
+          <CodeText value={value} label={texts.copyTheSecret} />
         </Alert>
       ),
   );
@@ -176,9 +177,7 @@ interface ShownProps extends Pick<DialogProps, 'subscription' | 'onClose'> {
 /** After a subscription was made, or given another secret. */
 export const SecretShown = ({ title, subscription, onClose }: ShownProps): ReactNode => (
   <ShownOnce title={title} onClose={onClose}>
-    <Text size="sm">
-      The receiver verifies webhooks with this secret, by any library of Standard Webhooks. It is kept encrypted.
-    </Text>
+    <Text size="sm">{texts.newSecretHint}</Text>
     <NewSecrets subscription={subscription} />
   </ShownOnce>
 );

@@ -18,6 +18,7 @@ import {
   type Subscription,
   type SubscriptionAction,
 } from './subscription-dialogs.tsx';
+import * as texts from './texts.ts';
 
 const REFRESH_MS = 15_000;
 const URL_CHARACTERS = 48;
@@ -31,39 +32,35 @@ export function SubscriptionsPage(): ReactNode {
   const [open, setOpen] = useState<{ readonly action: SubscriptionAction; readonly subscription: Subscription }>();
   const again = useReload();
   const reload = (): void => void again(ROUTE);
-  const make = <Button onClick={() => setMaking(true)}>New subscription</Button>;
+  const make = <Button onClick={() => setMaking(true)}>{texts.newSubscription}</Button>;
   return (
-    <Page
-      title="Subscriptions"
-      intro="Commits of a channel, and what contracts on Fabric emit, are sent to a receiver as signed webhooks: in order, and until each is acknowledged."
-      actions={make}
-    >
+    <Page title={texts.subscriptions} intro={texts.subscriptionsIntro} actions={make}>
       <CursorTable
-        label="Subscriptions"
-        tools={{ searches: 'URL, channel or id', order: '-createdAt' }}
+        label={texts.subscriptions}
+        tools={{ searches: texts.wordsInUrl, order: '-createdAt' }}
         page={listed(ROUTE)}
         refetchMs={REFRESH_MS}
         rowKey={({ subscriptionId }) => subscriptionId}
         columns={[
           {
-            title: 'Receiver',
-            cell: ({ url }) => <CodeText value={url} label="the address" short={URL_CHARACTERS} />,
+            title: texts.receiver,
+            cell: ({ url }) => <CodeText value={url} label={texts.copyTheAddress} short={URL_CHARACTERS} />,
           },
-          { title: 'Channel', width: '12rem', cell: ({ channel }) => channel },
-          { title: 'State', width: '9rem', cell: ({ state }) => <State state={state} /> },
-          { title: 'Last attempt', width: '16rem', wraps: true, cell: (row) => <LastAttempt row={row} /> },
+          { title: texts.channel, width: '12rem', cell: ({ channel }) => channel },
+          { title: texts.state, width: '9rem', cell: ({ state }) => <State state={state} /> },
+          { title: texts.lastAttempt, width: '16rem', wraps: true, cell: (row) => <LastAttempt row={row} /> },
           {
-            title: 'Made',
+            title: texts.made,
             width: '9rem',
             sort: '-createdAt',
             cell: (row) => <Time value={row.createdAt} form="ago" />,
           },
           {
-            title: 'Actions',
+            title: texts.actions,
             width: '5rem',
             cell: (subscription) => (
               <RowMenu
-                label={`Actions of ${subscription.url}`}
+                label={texts.actionsOf(subscription.url)}
                 actions={subscriptionActions(subscription).map(([action, title]) => ({
                   title,
                   onClick: () => setOpen({ action, subscription }),
@@ -74,8 +71,8 @@ export function SubscriptionsPage(): ReactNode {
           },
         ]}
         empty={
-          <ListEmpty title="No subscription yet" icon="live" action={make}>
-            A receiver needs an https address. Without one, programs read the same events at /api/events.
+          <ListEmpty title={texts.noSubscriptionYet} icon="live" action={make}>
+            {texts.noSubscriptionYetHint}
           </ListEmpty>
         }
       />
@@ -90,7 +87,7 @@ export function SubscriptionsPage(): ReactNode {
         />
       )}
       {made !== undefined && (
-        <SecretShown title="The subscription is made" subscription={made} onClose={() => setMade(undefined)} />
+        <SecretShown title={texts.theSubscriptionIsMade} subscription={made} onClose={() => setMade(undefined)} />
       )}
       {open !== undefined && <SubscriptionDialog {...open} onChange={reload} onClose={() => setOpen(undefined)} />}
     </Page>
@@ -98,10 +95,10 @@ export function SubscriptionsPage(): ReactNode {
 }
 
 const STATES: Readonly<Record<Subscription['state'], readonly [Tone, string]>> = {
-  active: ['good', 'Active'],
-  failing: ['wait', 'Failing'],
-  paused: ['plain', 'Paused'],
-  stopped: ['bad', 'Stopped'],
+  active: ['good', texts.active],
+  failing: ['wait', texts.failing],
+  paused: ['plain', texts.paused],
+  stopped: ['bad', texts.stopped],
 };
 
 function State({ state }: Pick<Subscription, 'state'>): ReactNode {
@@ -110,28 +107,20 @@ function State({ state }: Pick<Subscription, 'state'>): ReactNode {
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  address_refused: 'The address is not public',
-  no_address: 'The name does not resolve',
-  no_answer: 'No answer',
-  certificate_refused: 'Its certificate is of another name, or of no authority that is known here',
-  redirect: 'It redirects, which is not followed',
-  status: 'It answers with an error',
-  secret_sealed: 'None of its secrets can be opened',
+  address_refused: texts.theAddressIsNotPublic,
+  no_address: texts.theNameDoesNotResolve,
+  no_answer: texts.noAnswer,
+  certificate_refused: texts.certificateRefused,
+  redirect: texts.itRedirects,
+  status: texts.itAnswersWithAnError,
+  secret_sealed: texts.noneOfItsSecretsCan,
 };
 
 function LastAttempt({ row: { problem, failingSince, deliveredAt } }: { readonly row: Subscription }): ReactNode {
   if (problem !== null && failingSince !== null)
-    return (
-      <>
-        {PROBLEMS[problem] ?? problem}, since <Time value={failingSince} form="ago" />
-      </>
-    );
-  if (deliveredAt === null) return 'Nothing yet';
-  return (
-    <>
-      Acknowledged <Time value={deliveredAt} form="ago" />
-    </>
-  );
+    return texts.sinceWhen(PROBLEMS[problem] ?? problem, <Time value={failingSince} form="ago" />);
+  if (deliveredAt === null) return texts.nothingYet;
+  return texts.acknowledged(<Time value={deliveredAt} form="ago" />);
 }
 
 interface NewProps {
@@ -143,17 +132,17 @@ function NewSubscription({ onDone, onClose }: NewProps): ReactNode {
   const make = api.useMutation('post', ROUTE, { onSuccess: onDone });
   const form = useForm({
     initialValues: { url: 'https://', channel: '', types: [] as string[], from: 'now' },
-    validate: { url: (url) => (URL.canParse(url.trim()) ? null : 'This is no address.'), channel: filled },
+    validate: { url: (url) => (URL.canParse(url.trim()) ? null : texts.thisIsNoAddress), channel: filled },
   });
   return (
     <FormDialog
-      title="New subscription"
-      action="Make it"
+      title={texts.newSubscription}
+      action={texts.makeIt}
       form={form}
       doing={make}
       explain={{
-        UNKNOWN_CHANNEL: 'The mapping file of the ledger peer names the channels that it serves.',
-        UNKNOWN_CHAINCODE: 'The mapping file maps no such type to this channel.',
+        UNKNOWN_CHANNEL: texts.unknownChannelHint,
+        UNKNOWN_CHAINCODE: texts.unknownTypeHint,
       }}
       onSubmit={({ url, channel, types, from }) =>
         make.mutate({
@@ -167,31 +156,31 @@ function NewSubscription({ onDone, onClose }: NewProps): ReactNode {
       onClose={onClose}
     >
       <TextInput
-        label="Address of the receiver"
-        description="https, and public; SUBSCRIPTION_ALLOWED_CIDRS of the ledger peer names private networks."
+        label={texts.addressOfTheReceiver}
+        description={texts.addressOfTheReceiverHint}
         type="url"
         required
         maxLength={2048}
         {...form.getInputProps('url')}
       />
       <TextInput
-        label="Channel"
-        description="As the mapping names it: acme.main."
+        label={texts.channel}
+        description={texts.channelHint}
         required
         maxLength={200}
         {...form.getInputProps('channel')}
       />
       <TagsInput
-        label="Types of records"
-        description="None: all that are mapped to the channel."
+        label={texts.typesOfRecords}
+        description={texts.typesOfRecordsHint}
         maxTags={100}
         {...form.getInputProps('types')}
       />
       <NativeSelect
-        label="Begins with"
+        label={texts.beginsWith}
         data={[
-          { value: 'now', label: 'the next event' },
-          { value: '0', label: 'the first event of the channel' },
+          { value: 'now', label: texts.theNextEvent },
+          { value: '0', label: texts.theFirstEvent },
         ]}
         {...form.getInputProps('from')}
       />

@@ -15,12 +15,13 @@ import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { cosigned, describePolicy } from './cosigned.ts';
 import { OfLedger } from './of-ledger.tsx';
 import { formatNumber } from '../../shell/formats.ts';
+import * as texts from './texts.ts';
 
 type Policy = Schemas['ingestGatewayAdmin']['WitnessPolicy'];
 
 /** The policies of witnesses, and which witness cosigned what. */
 export const WitnessesPage = (): ReactNode => (
-  <OfLedger title="Witnesses">{(surface, picker) => <Witnesses surface={surface} picker={picker} />}</OfLedger>
+  <OfLedger title={texts.witnesses}>{(surface, picker) => <Witnesses surface={surface} picker={picker} />}</OfLedger>
 );
 
 interface SurfaceProps {
@@ -31,17 +32,12 @@ function Witnesses({ surface, picker }: SurfaceProps & { readonly picker: ReactN
   const read = api.useQuery('get', `${ledgerOf(surface)}/witnesses`);
   const policies = read.data?.policies;
   return (
-    <Page
-      title="Witnesses"
-      intro="Witnesses are other parties that sign a checkpoint after they have verified that its log only grew. A policy says which, and how many make a quorum."
-      actions={picker}
-    >
+    <Page title={texts.witnesses} intro={texts.witnessesIntro} actions={picker}>
       <Unread read={read} />
       {policies?.length === 0 && (
         <Paper>
-          <ListEmpty title="No witnesses here" icon="person">
-            This process has no policy. The process that integrates has it, in LEDGER_WITNESS_POLICY and
-            LEDGER_CHANNEL_WITNESS_POLICIES.
+          <ListEmpty title={texts.noWitnessesHere} icon="person">
+            {texts.noWitnessesHereHint}
           </ListEmpty>
         </Paper>
       )}
@@ -50,7 +46,7 @@ function Witnesses({ surface, picker }: SurfaceProps & { readonly picker: ReactN
           {policies.map((policy) => (
             <PolicyOf key={policy.channel ?? ''} policy={policy} />
           ))}
-          <Section title="Published checkpoints">
+          <Section title={texts.publishedCheckpoints}>
             <Channels surface={surface} policies={policies} />
           </Section>
         </>
@@ -62,23 +58,23 @@ function Witnesses({ surface, picker }: SurfaceProps & { readonly picker: ReactN
 function PolicyOf({ policy: { channel, policy } }: { readonly policy: Policy }): ReactNode {
   const { witnesses, rules } = describePolicy(policy);
   return (
-    <Section title={channel === null ? 'Policy of all channels' : `Policy of ${channel}`}>
+    <Section title={channel === null ? texts.policyOfAllChannels : texts.policyOf(channel)}>
       {witnesses.length === 0 ? (
-        <Text size="sm">No witness is asked.</Text>
+        <Text size="sm">{texts.noWitnessIsAsked}</Text>
       ) : (
         <PlainTable
-          label={channel === null ? 'Witnesses of all channels' : `Witnesses of ${channel}`}
+          label={channel === null ? texts.witnessesOfAllChannels : texts.witnessesOf(channel)}
           rows={witnesses}
           rowKey={({ name }) => name}
           columns={[
-            { title: 'Witness', width: '10rem', cell: ({ name }) => name },
-            { title: 'Key name', cell: ({ keyName }) => keyName },
+            { title: texts.witness, width: '10rem', cell: ({ name }) => name },
+            { title: texts.keyName, cell: ({ keyName }) => keyName },
             {
-              title: 'Key to pin',
+              title: texts.keyToPin,
               width: '16rem',
-              cell: ({ verifierKey }) => <CodeText value={verifierKey} label="the key" short={22} />,
+              cell: ({ verifierKey }) => <CodeText value={verifierKey} label={texts.copyTheKey} short={22} />,
             },
-            { title: 'Address', cell: ({ url }) => url ?? '–' },
+            { title: texts.address, cell: ({ url }) => url ?? '–' },
           ]}
           isDense
           empty={null}
@@ -102,12 +98,12 @@ interface ChannelsProps extends SurfaceProps {
 
 const Channels = ({ surface, policies }: ChannelsProps): ReactNode => (
   <CursorTable
-    label="Cosigned checkpoints"
+    label={texts.cosignedCheckpoints}
     page={listed(`${ledgerOf(surface)}/channels`, { query: { limit: CHANNELS_SHOWN } })}
     rowKey={({ channel }) => channel}
     columns={[
       {
-        title: 'Channel',
+        title: texts.channel,
         width: '18rem',
         cell: ({ channel }) => (
           <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} fw={600} size="sm">
@@ -115,14 +111,14 @@ const Channels = ({ surface, policies }: ChannelsProps): ReactNode => (
           </Anchor>
         ),
       },
-      { title: 'Records', align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
+      { title: texts.records, align: 'right', width: '8rem', cell: ({ size }) => formatNumber(size) },
       {
-        title: 'Witnesses',
+        title: texts.witnesses,
         wraps: true,
         cell: ({ channel }) => <CosignedBy surface={surface} channel={channel} policy={policyFor(policies, channel)} />,
       },
     ]}
-    empty={<ListEmpty title="The ledger is empty" icon="ledger" />}
+    empty={<ListEmpty title={texts.theLedgerIsEmpty} icon="ledger" />}
   />
 );
 
@@ -147,23 +143,23 @@ function CosignedBy({ surface, channel, policy }: CosignedProps): ReactNode {
     enabled: logs.isSuccess,
     queryFn: () => (note === null ? null : cosigned(policy ?? '', note)),
   });
-  if (policy === undefined) return 'No policy here';
+  if (policy === undefined) return texts.noPolicyHere;
   const failed = [logs, found].find(({ isError }) => isError);
   if (failed !== undefined) return <StateBadge tone="bad">{asProblem(failed.error).message}</StateBadge>;
-  if (found.data === undefined) return 'Checking …';
-  if (found.data === null) return 'Nothing is published yet';
+  if (found.data === undefined) return texts.checking;
+  if (found.data === null) return texts.nothingIsPublishedYet;
   const { size, isQuorum, witnesses } = found.data;
   return (
     <Stack gap={4} align="flex-start">
       <Group gap="xs">
-        <StateBadge tone={isQuorum ? 'good' : 'bad'}>{isQuorum ? 'Quorum' : 'No quorum'}</StateBadge>
-        <Text size="sm">at {formatNumber(size)} entries</Text>
+        <StateBadge tone={isQuorum ? 'good' : 'bad'}>{isQuorum ? texts.quorum : texts.noQuorum}</StateBadge>
+        <Text size="sm">{texts.atEntries(formatNumber(size))}</Text>
       </Group>
       <List size="sm" listStyleType="none">
         {witnesses.map(({ name, at, isWrong }) => (
           <List.Item key={name} className="wrap">
             {name}: {at !== undefined && <Time value={at.toISOString()} form="ago" />}
-            {at === undefined && (isWrong ? 'wrong signature' : 'has not cosigned')}
+            {at === undefined && (isWrong ? texts.wrongSignature : texts.hasNotCosigned)}
           </List.Item>
         ))}
       </List>

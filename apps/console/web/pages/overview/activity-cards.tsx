@@ -10,6 +10,7 @@ import { useMayAdmin, useMine } from '../../shell/mine.ts';
 import { Section } from '../../shell/page.tsx';
 import { Bars, Columns } from '../home/bars.tsx';
 import { isReason, titleOf } from '../networks/refusal-words.ts';
+import * as texts from './texts.ts';
 
 const REFRESH_MS = 60_000;
 const HOURS = 24;
@@ -42,7 +43,7 @@ function Writes(): ReactNode {
   const found = api.useQuery('get', '/admin/ingest-gateway/admin/v1/activity', {}, { refetchInterval: REFRESH_MS });
   if (found.data === undefined)
     return (
-      <Section title="Writes and refused deliveries">
+      <Section title={texts.writesAndRefusedDeliveries}>
         <Unread read={found} rows={4} />
       </Section>
     );
@@ -53,29 +54,29 @@ function Writes(): ReactNode {
     refusals.filter((row) => row.at === at).reduce((sum, { deliveries }) => sum + deliveries, 0);
   const writtenAt = new Map(hours.map(({ at, writes }) => [at, writes]));
   return (
-    <Section title="Writes and refused deliveries">
+    <Section title={texts.writesAndRefusedDeliveries}>
       <Paper>
         <Columns
-          label="Writes and refused deliveries by hour"
+          label={texts.writesAndRefusedDeliveriesByHour}
           parts={[
-            { name: 'Written', tone: 'good' },
-            { name: 'Refused', tone: 'bad' },
+            { name: texts.written, tone: 'good' },
+            { name: texts.refused, tone: 'bad' },
           ]}
           columns={hoursFrom(from).map(({ at, name }) => ({ name, values: [writtenAt.get(at) ?? 0, refusedAt(at)] }))}
         />
         {hours.some(({ isMore }) => isMore) && (
           <Text size="xs" c="dimmed" mt="xs">
-            Hours with more than 10,000 writes are shown with 10,000.
+            {texts.hoursAreCut}
           </Text>
         )}
         <Text size="sm" fw={600} mt="md" mb="xs">
-          Refused deliveries by reason
+          {texts.refusedDeliveriesByReason}
         </Text>
         {byReason.size === 0 ? (
-          <Text size="sm">None in the last day.</Text>
+          <Text size="sm">{texts.noneInTheLastDay}</Text>
         ) : (
           <Bars
-            label="Refused deliveries by reason"
+            label={texts.refusedDeliveriesByReason}
             bars={[...byReason]
               .sort(([, one], [, other]) => other - one)
               .slice(0, 8)
@@ -89,7 +90,7 @@ function Writes(): ReactNode {
         )}
         {refusalsAreMore && (
           <Text size="xs" c="dimmed" mt="xs">
-            There were so many that the oldest are not counted.
+            {texts.refusedAreCut}
           </Text>
         )}
       </Paper>
@@ -107,7 +108,7 @@ export function Decisions(): ReactNode {
   );
   if (found.data === undefined)
     return (
-      <Section title="Decisions of the gate">
+      <Section title={texts.decisionsOfTheGate}>
         <Unread read={found} rows={4} />
       </Section>
     );
@@ -116,13 +117,13 @@ export function Decisions(): ReactNode {
   // Venues are counted by days of UTC.
   const since = `${from.slice(0, 10)}T00:00:00.000Z`;
   return (
-    <Section title="Decisions of the gate">
+    <Section title={texts.decisionsOfTheGate}>
       <Paper>
         <Columns
-          label="Decisions of the gate by hour"
+          label={texts.decisionsOfTheGateByHour}
           parts={[
-            { name: 'Allowed', tone: 'good' },
-            { name: 'Denied', tone: 'bad' },
+            { name: texts.allowed, tone: 'good' },
+            { name: texts.denied, tone: 'bad' },
           ]}
           columns={hoursFrom(from).map((hour) => {
             const counted = at.get(hour.at);
@@ -131,25 +132,25 @@ export function Decisions(): ReactNode {
         />
       </Paper>
       <PlainTable
-        label="Decisions by venue"
+        label={texts.decisionsByVenue}
         rows={venues.slice(0, VENUES)}
         rowKey={({ venue_id }) => venue_id ?? ''}
         columns={[
-          { title: 'Venue', cell: ({ venue_id }) => venue_id ?? 'Unknown venues' },
+          { title: texts.venue, cell: ({ venue_id }) => venue_id ?? texts.unknownVenues },
           {
-            title: 'Allowed',
+            title: texts.allowed,
             align: 'right',
             width: '7rem',
             cell: ({ venue_id, allow }) => <Counted count={allow} of={{ venue_id, decision: 'allow', from: since }} />,
           },
           {
-            title: 'Denied',
+            title: texts.denied,
             align: 'right',
             width: '7rem',
             cell: ({ venue_id, deny }) => <Counted count={deny} of={{ venue_id, decision: 'deny', from: since }} />,
           },
         ]}
-        empty={<ListEmpty title="No decision since yesterday" icon="door" />}
+        empty={<ListEmpty title={texts.noDecisionSinceYesterday} icon="door" />}
       />
     </Section>
   );
@@ -169,7 +170,7 @@ function Counted({ count, of: { venue_id, ...filters } }: CountedProps): ReactNo
       component={Link}
       to={`/cases/live/decisions?${new URLSearchParams({ venue_id, ...filters })}`}
       size="sm"
-      aria-label={`${formatNumber(count)}: ${filters.decision} at ${venue_id}`}
+      aria-label={texts.decisionsAt(formatNumber(count), filters.decision, venue_id)}
     >
       {formatNumber(count)}
     </Anchor>

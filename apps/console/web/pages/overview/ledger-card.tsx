@@ -7,6 +7,7 @@ import { formatNumber } from '../../shell/formats.ts';
 import { ListEmpty, ListError, ListLoading } from '../../shell/list-states.tsx';
 import { ledgerOf, type LedgerSurface } from '../ledger/ledger-source.ts';
 import { SignedState } from '../ledger/signed-state.tsx';
+import * as texts from './texts.ts';
 
 /** Maximum number of channels shown here; the explorer has all. */
 const SHOWN = 6;
@@ -16,12 +17,12 @@ const REFRESH_MS = 15_000;
 export function LedgerCard({ surfaces }: { surfaces: readonly LedgerSurface[] }): ReactNode {
   const [surface] = surfaces;
   return (
-    <Stack gap="sm" component="section" aria-label="Ledger">
-      <Title order={2}>Ledger</Title>
+    <Stack gap="sm" component="section" aria-label={texts.ledger}>
+      <Title order={2}>{texts.ledger}</Title>
       {surface === undefined ? (
         <Paper>
-          <ListEmpty title="No ledger is configured" icon="ledger">
-            The admin address of the ingest gateway or of the ledger peer makes it visible.
+          <ListEmpty title={texts.noLedgerIsConfigured} icon="ledger">
+            {texts.noLedgerIsConfiguredHint}
           </ListEmpty>
         </Paper>
       ) : (
@@ -49,31 +50,31 @@ function Channels({ surface }: { surface: LedgerSurface }): ReactNode {
   return (
     <>
       <PlainTable
-        label="Channels of the ledger"
+        label={texts.channelsOfTheLedger}
         rows={channels.data.items}
         rowKey={({ channel }) => channel}
         columns={[
           {
-            title: 'Channel',
+            title: texts.channel,
             cell: ({ channel }) => (
               <Anchor component={Link} to={`/ledger/${encodeURIComponent(channel)}?by=${surface}`} size="sm">
                 {channel}
               </Anchor>
             ),
           },
-          { title: 'Records', align: 'right', width: '7rem', cell: ({ size }) => formatNumber(size) },
-          { title: 'Newest checkpoint', cell: (channel) => <SignedState channel={channel} /> },
+          { title: texts.records, align: 'right', width: '7rem', cell: ({ size }) => formatNumber(size) },
+          { title: texts.newestCheckpoint, cell: (channel) => <SignedState channel={channel} /> },
         ]}
         empty={
-          <ListEmpty title="The ledger is empty" icon="ledger">
-            The first record that a key writes makes the first entry.
+          <ListEmpty title={texts.theLedgerIsEmpty} icon="ledger">
+            {texts.theLedgerIsEmptyHint}
           </ListEmpty>
         }
       />
       {channels.data.nextCursor != null && (
         <Text size="sm">
           <Anchor component={Link} to={`/ledger?by=${surface}`}>
-            All channels
+            {texts.allChannels}
           </Anchor>
         </Text>
       )}

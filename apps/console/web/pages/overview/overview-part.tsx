@@ -12,6 +12,7 @@ import { ActivityCards } from './activity-cards.tsx';
 import { LedgerCard } from './ledger-card.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
 import { stateInWords } from './state-words.ts';
+import * as texts from './texts.ts';
 import { WaitingCard } from './waiting-card.tsx';
 
 type SurfaceState = Schemas['consoleServer']['SurfaceState'];
@@ -23,7 +24,7 @@ export function OverviewPart(): ReactNode {
   const admins = useMine().mine?.readable ?? [];
   const overview = useOverview();
   return (
-    <Page title="Services" intro="The current state of the services, refreshed every 15 seconds.">
+    <Page title={texts.services} intro={texts.servicesIntro}>
       <Surfaces states={overview} />
       <ActivityCards />
       <SimpleGrid cols={{ base: 1, md: 2 }} spacing="lg">
@@ -49,9 +50,7 @@ function Surfaces({ states }: { readonly states: ReturnType<typeof useOverview> 
   if (surfaces.length === 0) {
     return (
       <Paper>
-        <ListEmpty title="No service is configured">
-          The console shows readiness and rates of services with a configured ops URL.
-        </ListEmpty>
+        <ListEmpty title={texts.noServiceIsConfigured}>{texts.noServiceIsConfiguredHint}</ListEmpty>
       </Paper>
     );
   }
@@ -99,8 +98,8 @@ const Alerts = ({
 }: {
   readonly alerts: NonNullable<Schemas['consoleServer']['Overview']['alerts']>;
 }): ReactNode => (
-  <Group gap="xs" component="section" aria-label="Alerts">
-    {alerts.length === 0 && <StateBadge tone="good">No alert fires</StateBadge>}
+  <Group gap="xs" component="section" aria-label={texts.alerts}>
+    {alerts.length === 0 && <StateBadge tone="good">{texts.noAlertFires}</StateBadge>}
     {alerts.map(({ service, name, severity }) => (
       <StateBadge key={`${service} ${name} ${severity}`} tone="bad">
         {`${name}: ${surfaceNames[service].title} (${severity})`}
@@ -110,8 +109,12 @@ const Alerts = ({
 );
 
 function Readiness({ ready }: { ready: boolean | null }): ReactNode {
-  if (ready === null) return <StateBadge tone="bad">Unreachable</StateBadge>;
-  return ready ? <StateBadge tone="good">Ready</StateBadge> : <StateBadge tone="bad">Not ready</StateBadge>;
+  if (ready === null) return <StateBadge tone="bad">{texts.unreachable}</StateBadge>;
+  return ready ? (
+    <StateBadge tone="good">{texts.ready}</StateBadge>
+  ) : (
+    <StateBadge tone="bad">{texts.notReady}</StateBadge>
+  );
 }
 
 /** What the service says of itself. */
@@ -135,21 +138,19 @@ function Rates({ surface }: { surface: SurfaceState }): ReactNode {
   if (requestsPerSecond === undefined || errorsPerSecond === undefined)
     return (
       <Text size="sm" c="dimmed">
-        {ready === null
-          ? 'Requests and errors a second: not known while it is out of reach.'
-          : 'Requests and errors a second: counted from the first look on, shown from the second, in about 15 seconds.'}
+        {ready === null ? texts.ratesUnknown : texts.ratesNotCountedYet}
       </Text>
     );
   return (
     <Group gap="xl">
-      <Rate label="Requests" value={requestsPerSecond} />
-      <Rate label="Errors" value={errorsPerSecond} isBad />
+      <Rate label={texts.requests} value={requestsPerSecond} />
+      <Rate label={texts.errors} value={errorsPerSecond} isBad />
       {p95Seconds !== undefined && (
         <Stack gap={0}>
           <Text size="xs" c="dimmed">
-            95 % within
+            {texts.p95Within}
           </Text>
-          <Text fw={600}>{`${Math.ceil(1000 * p95Seconds)} ms`}</Text>
+          <Text fw={600}>{texts.milliseconds(Math.ceil(1000 * p95Seconds))}</Text>
         </Stack>
       )}
     </Group>
@@ -164,7 +165,7 @@ function Rate({ label, value, isBad = false }: { label: string; value: number; i
         {label}
       </Text>
       <Text fw={600} {...(color === undefined ? {} : { c: color })}>
-        {`${formatNumber(value)}/s`}
+        {texts.perSecond(formatNumber(value))}
       </Text>
     </Stack>
   );

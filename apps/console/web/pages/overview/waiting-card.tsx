@@ -7,6 +7,7 @@ import type { SurfaceId } from '../../shell/session.ts';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Time } from '../../shell/time.tsx';
 import { surfaceNames } from '../../shell/surface-names.ts';
+import * as texts from './texts.ts';
 
 /** The backlog of a surface. */
 export interface WaitingAt {
@@ -29,10 +30,10 @@ export function WaitingCard({ waiting }: { readonly waiting: readonly WaitingAt[
   );
   const silent = (waiting ?? []).filter(({ items }) => items === null);
   return (
-    <Stack gap="sm" component="section" aria-label="Backlog">
-      <Title order={2}>Backlog</Title>
+    <Stack gap="sm" component="section" aria-label={texts.backlog}>
+      <Title order={2}>{texts.backlog}</Title>
       {silent.length > 0 && (
-        <Text size="sm">Not known of {silent.map(({ id }) => surfaceNames[id].title).join(', ')} at the moment.</Text>
+        <Text size="sm">{texts.backlogNotKnownOf(silent.map(({ id }) => surfaceNames[id].title).join(', '))}</Text>
       )}
       {waiting === undefined ? (
         <Paper>
@@ -40,12 +41,12 @@ export function WaitingCard({ waiting }: { readonly waiting: readonly WaitingAt[
         </Paper>
       ) : (
         <PlainTable
-          label="Backlog"
+          label={texts.backlog}
           rows={rows}
           rowKey={({ surface, what }) => `${surface} ${what}`}
           columns={[
             {
-              title: 'What',
+              title: texts.what,
               cell: ({ description, surface }) => (
                 <Stack gap={0}>
                   <span>{description}</span>
@@ -56,20 +57,20 @@ export function WaitingCard({ waiting }: { readonly waiting: readonly WaitingAt[
               ),
             },
             {
-              title: 'How many',
+              title: texts.howMany,
               align: 'right',
               width: '7.5rem',
               cell: ({ count }) => formatNumber(count),
             },
             {
-              title: 'Since',
+              title: texts.since,
               width: '9rem',
               cell: ({ oldestAt }) => (oldestAt === null ? '' : <Time value={oldestAt} form="ago" />),
             },
           ]}
           empty={
             <Group p="md">
-              <StateBadge tone="good">No backlog</StateBadge>
+              <StateBadge tone="good">{texts.noBacklog}</StateBadge>
             </Group>
           }
         />

@@ -10,6 +10,7 @@ import { noPins, type Pins } from '../verify/pins.ts';
 import { sortFile } from '../verify/sort-file.ts';
 import { notesIn } from '../verify/published-keys.ts';
 import { adminLogKeys, keySetText, publicLogKeys } from './take-keys.ts';
+import * as texts from './texts.ts';
 
 export interface Proven {
   /** `{receipt, proof, record}`, for `sealgate-verify receipt` and the page Verify. */
@@ -46,7 +47,7 @@ async function bytesOf(path: string, init: RequestInit): Promise<Uint8Array<Arra
 }
 
 const noProof = (detail: string): ProblemError =>
-  new ProblemError({ title: 'There is no proof', status: 404, code: 'NO_PROOF', detail });
+  new ProblemError({ title: texts.thereIsNoProof, status: 404, code: 'NO_PROOF', detail });
 
 /** What peers of a Fabric channel signed: no key that a service publishes judges it. */
 const isByPeers = (bytes: Uint8Array): boolean => sortFile({ name: 'proof', bytes }).is === 'fabric';
@@ -58,14 +59,14 @@ async function publishedKeys(bytes: Uint8Array, signal: AbortSignal): Promise<{ 
     return { logKeys: await publicLogKeys(notesIn([{ name: 'proof', bytes }]), signal) };
   } catch (error) {
     if (!(error instanceof ProblemError)) throw error;
-    const note = `The published keys of the ledger could not be read (${error.message}) Save the proof, and check it with a key from elsewhere.`;
+    const note = texts.publishedKeysUnread(error.message);
     return { logKeys: '', note };
   }
 }
 
 async function checkOne(name: string, bytes: Uint8Array, pins: Partial<Pins>): Promise<Checked> {
   const [checked] = await checkFiles([{ name, bytes }], { ...noPins, ...pins });
-  return checked ?? { kind: 'unreadable', name, why: 'There is nothing to check.' };
+  return checked ?? { kind: 'unreadable', name, why: texts.thereIsNothingToCheck };
 }
 
 /** The proof of a record, by the admin listener of a surface with ledger routes. Throws ProblemError, as all below. */
@@ -93,12 +94,10 @@ export async function eventProof(eventId: string, signal: AbortSignal): Promise<
   });
   const { records } = data!;
   const [first] = records;
-  if (first === undefined) throw noProof('Nothing was written, so there is nothing to prove.');
+  if (first === undefined) throw noProof(texts.nothingToProve);
   const proven = await recordProof('ingest-gateway', first, signal);
   const count = records.length;
-  return count === 1
-    ? proven
-    : { ...proven, note: `This is the first of ${count} records: the page of the event has all.` };
+  return count === 1 ? proven : { ...proven, note: texts.firstOfRecords(count) };
 }
 
 /** The fingerprint of evidence, for every role that reads it. */
@@ -115,7 +114,7 @@ export async function decisionProof(decisionId: string, signal: AbortSignal): Pr
     signal,
   });
   const { logKeys, note } = await publishedKeys(bytes, signal);
-  const others = 'The decisions after this one are part of the proof: who gets the file reads those as well.';
+  const others = texts.laterDecisionsAreInTheProof;
   return { bytes, checked: await checkOne('proof', bytes, { logKeys }), note: note ?? others };
 }
 
@@ -129,7 +128,7 @@ export async function caseProof({ packPath, sealHash }: SealedCase, signal: Abor
   const seal = (seals as readonly Members[]).findLast(
     ({ proof, seal_hash }) => proof !== null && (sealHash === undefined || seal_hash === sealHash),
   );
-  if (seal === undefined) throw noProof('The pack holds no proof of this seal.');
+  if (seal === undefined) throw noProof(texts.packHasNoProof);
   const { receipt, proof } = seal['proof'] as Members;
   const file = canonical({ receipt: receipt!, proof: proof!, record: { data: seal['document']! } });
   const bytes = new TextEncoder().encode(file);
@@ -139,7 +138,7 @@ export async function caseProof({ packPath, sealHash }: SealedCase, signal: Abor
     bytes,
     checked,
     pack,
-    note: note ?? 'The proof comes with the pack of the case. Each export of a pack is in the audit.',
+    note: note ?? texts.proofComesWithThePack,
   };
 }
 

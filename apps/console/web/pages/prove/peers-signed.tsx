@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import { Stack, Text } from '@mantine/core';
 import type { FabricProofFile } from '@sealgate/verify/checks';
+import * as texts from './texts.ts';
 
 /** What a proof on Fabric says, and does not say. Nobody has checked it here: the organisations are not pinned. */
 export function PeersSigned({
@@ -13,13 +14,11 @@ export function PeersSigned({
   return (
     <Stack gap="xs">
       <Text className="wrap">
-        It names peers of {organizations}, for the record {typeof id === 'string' ? id : 'in the file'} in the channel{' '}
-        {channel}, by the transaction {statement.transactionId}.
+        {typeof id === 'string'
+          ? texts.namesPeersForRecord(organizations, id, channel, statement.transactionId)
+          : texts.namesPeersForFile(organizations, channel, statement.transactionId)}
       </Text>
-      <Text>
-        Once it is checked with a trust file, it says: peers of the organisations you pinned signed that this record is
-        in the channel, valid, by this transaction; not when, not all, not that there is no fork.
-      </Text>
+      <Text>{texts.peersSignedMeans}</Text>
     </Stack>
   );
 }

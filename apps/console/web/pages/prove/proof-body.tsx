@@ -10,6 +10,7 @@ import { fragmentOf } from '../verify/outsider-link.ts';
 import { ReportView } from '../verify/report-view.tsx';
 import type { Proven } from './fetch-proof.ts';
 import { PeersSigned } from './peers-signed.tsx';
+import * as texts from './texts.ts';
 
 /** A proof that was checked here: what was written, drawing, report, downloads, and the link for an outsider. */
 export function ProofBody({ proven, name }: { readonly proven: Proven; readonly name: string }): ReactNode {
@@ -25,9 +26,9 @@ export function ProofBody({ proven, name }: { readonly proven: Proven; readonly 
           <summary>
             {'report' in pack
               ? pack.report.verified
-                ? 'The pack is verified'
-                : 'The pack is not verified'
-              : 'The pack was not checked here'}
+                ? texts.thePackIsVerified
+                : texts.thePackIsNotVerified
+              : texts.thePackWasNotCheckedHere}
           </summary>
           {'report' in pack ? <ReportView report={pack.report} /> : <Judged checked={pack} />}
         </details>
@@ -56,7 +57,7 @@ function Judged({ checked, children }: JudgedProps): ReactNode {
       <Reported result={checked}>
         {children}
         <Text size="sm" c="dimmed">
-          Checked in this browser against the keys that this ledger publishes.
+          {texts.checkedInThisBrowser}
         </Text>
       </Reported>
       {checked.receipt !== undefined && checked.report.verified && (
@@ -74,15 +75,15 @@ function Handed({ proven: { bytes, checked }, name }: { readonly proven: Proven;
     <Group gap="xs">
       {file !== undefined && <OutsiderLink file={file} />}
       <Save content={bytes} type="application/json" name={`${name}.proof.json`}>
-        Save the proof
+        {texts.saveTheProof}
       </Save>
       {file !== undefined && (
         <Save content={receiptLogProof(file)} type="text/x.tlog-proof" name={`${name}.tlog-proof`}>
-          Save as tlog-proof
+          {texts.saveAsTlogProof}
         </Save>
       )}
       <Anchor href="/verify.html" download="verify.html" size="sm">
-        Save the page that checks it
+        {texts.saveThePageThatChecksIt}
       </Anchor>
     </Group>
   );
@@ -98,12 +99,11 @@ function OutsiderLink({ file }: { readonly file: ReceiptFile }): ReactNode {
       isCurrent = false;
     };
   }, [file]);
-  const said =
-    clipboard.error === null ? 'Copied: the link has the proof, without the content' : 'The browser refused to copy';
+  const said = clipboard.error === null ? texts.linkCopied : texts.theBrowserRefusedToCopy;
   return (
     <>
       <Button size="xs" disabled={link === undefined} onClick={() => clipboard.copy(link)}>
-        Copy a link for an outsider
+        {texts.copyALinkForAnOutsider}
       </Button>
       <Text size="xs" aria-live="polite">
         {clipboard.copied || clipboard.error !== null ? said : ''}

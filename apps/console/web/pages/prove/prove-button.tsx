@@ -1,6 +1,7 @@
 import { lazy, Suspense, useState, type ReactNode } from 'react';
 import { Button } from '@mantine/core';
 import type { Provable } from './provable.ts';
+import * as texts from './texts.ts';
 
 const ProveDrawer = lazy(async () => ({ default: (await import('./prove-drawer.tsx')).ProveDrawer }));
 
@@ -18,10 +19,10 @@ export function ProveButton({ of, what }: ProveButtonProps): ReactNode {
       <Button
         variant="default"
         size={what === undefined ? 'sm' : 'compact-xs'}
-        {...(what !== undefined && { 'aria-label': `Prove this: ${what}` })}
+        {...(what !== undefined && { 'aria-label': texts.proveNamed(what) })}
         onClick={() => setOpen(true)}
       >
-        Prove this
+        {texts.proveThis}
       </Button>
       {isOpen && (
         <Suspense>

@@ -6,6 +6,7 @@ import { ListLoading } from '../../shell/list-states.tsx';
 import { ProblemView } from '../../shell/problem-view.tsx';
 import { ProofBody } from './proof-body.tsx';
 import type { Provable } from './provable.ts';
+import * as texts from './texts.ts';
 
 /** The proof of one thing, beside its page. */
 export function ProveDrawer({ of, onClose }: { readonly of: Provable; readonly onClose: () => void }): ReactNode {
@@ -17,8 +18,8 @@ export function ProveDrawer({ of, onClose }: { readonly of: Provable; readonly o
       onClose={onClose}
       position="right"
       size="72rem"
-      title={`Prove this: ${of.title}`}
-      closeButtonProps={{ 'aria-label': 'Close' }}
+      title={texts.proveNamed(of.title)}
+      closeButtonProps={{ 'aria-label': texts.close }}
     >
       {proof.isError && <ProblemView error={proof.error} onRetry={() => void proof.refetch()} />}
       {proof.isPending && <ListLoading rows={5} />}

@@ -14,10 +14,11 @@ import { ChangedRecord, changeInWords } from './audited-change.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { PersonPicker } from './record-picker.tsx';
 import { exportOf } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 const FILTERS = ['actorId', 'action', 'resource', 'resourceId', 'from', 'to'] as const;
 
-const TYPED = [{ name: 'resourceId', label: 'Which (id)' }] as const;
+const TYPED = [{ name: 'resourceId', label: texts.whichId }] as const;
 
 const KINDS_CHANGED = ['risk', 'evidence', 'control', 'asset', 'policy', 'framework', 'member', 'invitation', 'apiKey'];
 const VERBS = ['create', 'update', 'delete'];
@@ -36,22 +37,27 @@ export function AuditPage(): ReactNode {
   const namesOf = (id: string): Names => (nameOf(id) === id ? {} : { [id]: nameOf(id) });
   const isFiltered = Object.keys(chosen).length > 0;
   return (
-    <Page title="Audit" intro="Every change, newest first: of the rows that you may see.">
+    <Page title={texts.audit} intro={texts.auditIntro}>
       <FilterBar chosen={chosen} onChoose={choose} typed={TYPED} times={PERIOD}>
         {may('member:read') ? (
           <PersonPicker
-            label="Who"
+            label={texts.who}
             value={chosen.actorId}
             onChange={(actorId) => choose({ actorId })}
             width={220}
-            placeholder="All"
+            placeholder={texts.all}
           />
         ) : (
-          <TextFilter label="Who (id)" value={chosen.actorId} onSet={(actorId) => choose({ actorId })} />
+          <TextFilter label={texts.whoId} value={chosen.actorId} onSet={(actorId) => choose({ actorId })} />
         )}
-        <CodePicker label="Action" value={chosen.action} choices={ACTIONS} onSet={(action) => choose({ action })} />
         <CodePicker
-          label="Kind"
+          label={texts.action}
+          value={chosen.action}
+          choices={ACTIONS}
+          onSet={(action) => choose({ action })}
+        />
+        <CodePicker
+          label={texts.kind}
           width={170}
           value={chosen.resource}
           choices={RESOURCES}
@@ -59,17 +65,17 @@ export function AuditPage(): ReactNode {
         />
       </FilterBar>
       <CursorTable
-        label="Audit"
+        label={texts.audit}
         tools={{ exports: may('audit:read') ? exportOf(orgId, 'audit', chosen) : undefined }}
         page={listed('/api/risk-partner/api/audit', { ...inOrg, query: chosen })}
         rowKey={({ id }) => id}
         columns={[
-          { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
-          { title: 'Who', cell: ({ actorId }) => <Actor actor={actorId} names={namesOf(actorId)} /> },
-          { title: 'What', width: '14rem', cell: changeInWords },
-          { title: 'Which', cell: (event) => <ChangedRecord event={event} /> },
+          { title: texts.when, width: '13rem', cell: ({ at }) => <Time value={at} /> },
+          { title: texts.who, cell: ({ actorId }) => <Actor actor={actorId} names={namesOf(actorId)} /> },
+          { title: texts.what, width: '14rem', cell: changeInWords },
+          { title: texts.which, cell: (event) => <ChangedRecord event={event} /> },
         ]}
-        empty={<ListEmpty title={isFiltered ? 'Nothing matches these filters' : 'Nothing happened yet'} />}
+        empty={<ListEmpty title={isFiltered ? texts.nothingMatchesTheseFilters : texts.nothingHappenedYet} />}
       />
     </Page>
   );

@@ -6,6 +6,7 @@ import { actionInWords } from '../operations/audit-words.ts';
 import { useOrganization } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import type { RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 type Event = Pick<RiskSchemas['AuditEvent'], 'action' | 'resource' | 'resourceId'>;
 
@@ -22,7 +23,7 @@ export function ChangedRecord({ event }: { readonly event: Event }): ReactNode {
   const { resource, resourceId } = event;
   const kind = Object.values(KINDS).find((one) => one.resource === resource);
   if (kind === undefined || verbOf(event) === 'delete')
-    return <CodeText value={resourceId} label="the id" short={SHOWN_CHARACTERS} />;
+    return <CodeText value={resourceId} label={texts.copyTheId} short={SHOWN_CHARACTERS} />;
   return (
     <Group gap={4} wrap="nowrap" component="span" display="inline-flex">
       <Anchor
@@ -30,11 +31,11 @@ export function ChangedRecord({ event }: { readonly event: Event }): ReactNode {
         to={to(`${kind.page}/${encodeURIComponent(resourceId)}`)}
         size="sm"
         title={resourceId}
-        aria-label={`Open the ${kind.one} ${resourceId}`}
+        aria-label={texts.openTheRecord(kind.one, resourceId)}
       >
-        Open the {kind.one}
+        {texts.openTheNewest(kind.one)}
       </Anchor>
-      <CopyButton value={resourceId} label="Copy the id" />
+      <CopyButton value={resourceId} label={texts.copyTheId} />
     </Group>
   );
 }

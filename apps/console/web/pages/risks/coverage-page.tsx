@@ -13,6 +13,7 @@ import { useOrganization } from './organization.tsx';
 import { valuesOf } from './record-schemas.ts';
 import { Status } from './record-values.tsx';
 import type { InOrganization, RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
@@ -35,19 +36,16 @@ export function CoveragePage(): ReactNode {
   const items = frameworks.data?.items ?? [];
   const framework = items.find(({ id }) => id === chosen.framework) ?? items[0];
   return (
-    <Page
-      title="Coverage"
-      intro="A requirement is covered by an implemented control with valid evidence. Only evidence that you may see counts."
-    >
+    <Page title={texts.coverage} intro={texts.coverageIntro}>
       <Unread read={frameworks} />
       {frameworks.data !== undefined && framework === undefined && (
-        <ListEmpty title="No framework yet">An operator adds frameworks by the admin API.</ListEmpty>
+        <ListEmpty title={texts.noFrameworkYet}>{texts.noFrameworkYetHint}</ListEmpty>
       )}
       {framework !== undefined && (
         <>
           <FilterBox count={chosen.state === undefined ? 0 : 1}>
             <Select
-              label="Framework"
+              label={texts.framework}
               allowDeselect={false}
               value={framework.id}
               w={280}
@@ -55,14 +53,14 @@ export function CoveragePage(): ReactNode {
               onChange={(id) => choose({ framework: id, requirement: null })}
             />
             <Select
-              label="State"
+              label={texts.state}
               clearable
-              placeholder="All"
+              placeholder={texts.all}
               value={chosen.state ?? null}
               w={170}
               data={valuesOf('CoverageState').map((value) => ({ value, label: inWords(value) }))}
               onChange={(state) => choose({ state, requirement: null })}
-              clearButtonProps={{ 'aria-label': 'Clear State' }}
+              clearButtonProps={{ 'aria-label': texts.clearState }}
             />
           </FilterBox>
           <Matrix
@@ -116,7 +114,7 @@ function Matrix({ frameworkId, chosen, onChoose }: MatrixProps): ReactNode {
     <>
       <Counts rows={ordered} />
       {open !== undefined && <Requirement row={open} title={titleOf(open.requirementId)} />}
-      {shown.length === 0 && <ListEmpty title="No requirement in this state" />}
+      {shown.length === 0 && <ListEmpty title={texts.noRequirementInThisState} />}
       {groupsOf(shown).map(([group, rows]) => (
         <Section key={group} title={group}>
           <ul className={classes['tiles']}>
@@ -155,11 +153,11 @@ function inOrder(rows: readonly Coverage[], framework: Framework | undefined): C
 /** Groups requirements by the part of their id before the last dot or hyphen, if that makes groups. */
 function groupsOf(rows: readonly Coverage[]): [string, Coverage[]][] {
   const groups = Object.entries(
-    Object.groupBy(rows, ({ requirementId }) => /^(.+)[.-][^.-]+$/.exec(requirementId)?.[1] ?? 'Requirements'),
+    Object.groupBy(rows, ({ requirementId }) => /^(.+)[.-][^.-]+$/.exec(requirementId)?.[1] ?? texts.requirements),
   );
   return groups.length <= rows.length / 2 || groups.length === 1
     ? groups.map(([name, some]) => [name, some ?? []])
-    : [['Requirements', [...rows]]];
+    : [[texts.requirements, [...rows]]];
 }
 
 function Counts({ rows }: { readonly rows: readonly Coverage[] }): ReactNode {
@@ -170,7 +168,7 @@ function Counts({ rows }: { readonly rows: readonly Coverage[] }): ReactNode {
       : Math.floor((100 * counted.filter(({ state }) => state === 'covered').length) / counted.length);
   return (
     <SimpleGrid cols={{ base: 2, sm: 5 }}>
-      <Figure label="Covered, of applicable" value={`${share} %`} />
+      <Figure label={texts.coveredOfApplicable} value={`${share} %`} />
       {(valuesOf('CoverageState') as readonly CoverageState[]).map((state) => (
         <Figure key={state} label={inWords(state)} value={String(rows.filter((row) => row.state === state).length)} />
       ))}
@@ -192,16 +190,16 @@ const Figure = ({ label, value }: { readonly label: string; readonly value: stri
 /** The missing parts, as text. */
 const lackOf = ({ controlIds, evidenceIds }: Coverage): string =>
   controlIds.length === 0
-    ? 'No control is linked.'
+    ? texts.noControlIsLinked
     : evidenceIds.length === 0
-      ? 'Its controls have no valid evidence.'
-      : 'Some of its controls are not implemented, or lack valid evidence.';
+      ? texts.itsControlsHaveNoValidEvidence
+      : texts.someControlsLack;
 
 function Requirement({ row, title }: { readonly row: Coverage; readonly title: string | undefined }): ReactNode {
   const { to } = useOrganization();
   const links = (page: string, ids: readonly string[]) =>
     ids.length === 0 ? (
-      <Text size="sm">None</Text>
+      <Text size="sm">{texts.none}</Text>
     ) : (
       ids.map((id) => (
         <Anchor key={id} component={Link} to={to(`${page}/${encodeURIComponent(id)}`)} size="sm">
@@ -210,7 +208,7 @@ function Requirement({ row, title }: { readonly row: Coverage; readonly title: s
       ))
     );
   return (
-    <Paper aria-live="polite" component="section" aria-label={`Requirement ${row.requirementId}`}>
+    <Paper aria-live="polite" component="section" aria-label={texts.requirement(row.requirementId)}>
       <Stack gap="xs">
         <Group gap="sm">
           <Text fw={700}>{row.requirementId}</Text>
@@ -225,22 +223,22 @@ function Requirement({ row, title }: { readonly row: Coverage; readonly title: s
         <SimpleGrid cols={{ base: 1, sm: 3 }}>
           <div>
             <Text size="sm" c="dimmed">
-              Controls
+              {texts.controls}
             </Text>
             <Group gap={8}>{links('controls', row.controlIds)}</Group>
           </div>
           <div>
             <Text size="sm" c="dimmed">
-              Evidence
+              {texts.evidence}
             </Text>
             <Group gap={8}>{links('evidence', row.evidenceIds)}</Group>
           </div>
           <div>
             <Text size="sm" c="dimmed">
-              Freshest evidence
+              {texts.freshestEvidence}
             </Text>
             {row.freshestEvidenceAt === null ? (
-              <Text size="sm">None</Text>
+              <Text size="sm">{texts.none}</Text>
             ) : (
               <Time value={row.freshestEvidenceAt} form="day" />
             )}
@@ -260,7 +258,7 @@ function Gaps({
 }): ReactNode {
   if (rows.length === 0) return null;
   return (
-    <Section title={`Gaps (${rows.length})`}>
+    <Section title={texts.gaps(rows.length)}>
       <Paper>
         <List size="sm" spacing={6} listStyleType="none">
           {rows.slice(0, 200).map((row) => (

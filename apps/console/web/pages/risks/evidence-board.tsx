@@ -11,6 +11,7 @@ import { actorOf, BOARD, type Evidence, type EvidenceState } from './evidence-ru
 import { useCountedIntro, useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
 import { recordPages } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 import { inWords } from './words.ts';
 
@@ -22,26 +23,26 @@ const MORE = '20';
 /** Evidence by state, and who has to act; states without an action are collapsed. */
 export function EvidenceBoard(): ReactNode {
   const { inOrg, may, to } = useOrganization();
-  const intro = useCountedIntro('Each column says who has to act. Open a card to act.');
+  const intro = useCountedIntro(texts.boardIntro);
   const [isWhole, setWhole] = useState(false);
   const board = api.useQuery('get', '/api/risk-partner/api/evidence-board', {
     ...inOrg,
     params: { query: { cards: CARDS } },
   });
   const columnOf = (state: EvidenceState) => board.data?.states.find((each) => each.state === state);
-  const shown = BOARD.filter(({ acts }) => isWhole || acts !== 'Nobody');
+  const shown = BOARD.filter(({ isSettled }) => isWhole || isSettled !== true);
   return (
     <Page
-      title="Evidence"
+      title={texts.evidence}
       intro={intro}
       actions={
         <>
           <Button component={Link} to={to('evidence/list')} variant="default">
-            As a list
+            {texts.asAList}
           </Button>
           {may('evidence:create') && (
             <Button component={Link} to={to('evidence/new')}>
-              New evidence
+              {texts.newEvidence}
             </Button>
           )}
         </>
@@ -54,7 +55,8 @@ export function EvidenceBoard(): ReactNode {
             {shown.map((column) => (
               <BoardColumn
                 key={column.state}
-                {...column}
+                state={column.state}
+                says={column.says}
                 count={columnOf(column.state)?.count ?? 0}
                 first={columnOf(column.state)?.first}
               />
@@ -66,7 +68,7 @@ export function EvidenceBoard(): ReactNode {
             style={{ alignSelf: 'flex-start' }}
             aria-expanded={isWhole}
           >
-            {isWhole ? 'Only states with an action' : 'All states'}
+            {isWhole ? texts.onlyStatesWithAnAction : texts.allStates}
           </Button>
         </>
       )}
@@ -76,14 +78,12 @@ export function EvidenceBoard(): ReactNode {
 
 function BoardColumn({
   state,
-  acts,
-  does,
+  says,
   count,
   first,
 }: {
   readonly state: EvidenceState;
-  readonly acts: string;
-  readonly does: string;
+  readonly says: string;
   readonly count: number;
   /** Undefined of a state in which nobody has to act. */
   readonly first: readonly Evidence[] | undefined;
@@ -113,10 +113,10 @@ function BoardColumn({
             {count}
           </Text>
         </Group>
-        <Text size="xs" c="dimmed">{`${acts} ${does}.`}</Text>
+        <Text size="xs" c="dimmed">{`${says}.`}</Text>
         {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
         {count > 0 && cards.length === 0 && found.isPending && <ListLoading rows={2} />}
-        {count === 0 && <Text size="sm">Nothing here.</Text>}
+        {count === 0 && <Text size="sm">{texts.nothingHere}</Text>}
         {cards.map((evidence) => (
           <EvidenceCard key={evidence.id} evidence={evidence} />
         ))}
@@ -127,7 +127,7 @@ function BoardColumn({
             loading={found.isFetching}
             onClick={() => (found.data === undefined ? setAsked(true) : void found.fetchNextPage())}
           >
-            More
+            {texts.more}
           </Button>
         )}
       </Stack>
@@ -145,17 +145,13 @@ function EvidenceCard({ evidence }: { readonly evidence: Evidence }): ReactNode 
         {evidence.title}
       </Text>
       <Text size="xs" c="dimmed" component="div">
-        {inWords(evidence.kind)}
-        {evidence.validUntil !== null && (
-          <>
-            {' · valid until '}
-            <Time value={evidence.validUntil} form="day" />
-          </>
-        )}
+        {evidence.validUntil === null
+          ? inWords(evidence.kind)
+          : texts.kindValidUntil(inWords(evidence.kind), <Time value={evidence.validUntil} form="day" />)}
       </Text>
       {actor !== undefined && (
         <Text size="xs" mt={4} fw={actor === me.personId ? 700 : 400} truncate>
-          {actor === me.personId ? 'You have to act' : `Waits for ${nameOf(actor)}`}
+          {actor === me.personId ? texts.youHaveToAct : texts.waitsFor(nameOf(actor))}
         </Text>
       )}
     </Link>

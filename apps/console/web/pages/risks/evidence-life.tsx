@@ -10,29 +10,20 @@ import { actorOf, BOARD, stepsOf, type Evidence, type Step } from './evidence-ru
 import { useOrganization, usePersonName } from './organization.tsx';
 import { Status } from './record-values.tsx';
 import { RISKS } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** The state of evidence, who has to act, and the actions of this person. */
 export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): ReactNode {
   const { me, may } = useOrganization();
   const [step, setStep] = useState<Step>();
-  const nameOf = usePersonName();
   const steps = may('evidence:update') ? stepsOf(evidence, me.personId) : [];
-  const { acts, does } = BOARD.find(({ state }) => state === evidence.state)!;
-  const actor = actorOf(evidence);
   return (
     <Paper>
       <Group justify="space-between" gap="sm">
         <Stack gap={4}>
           <Status value={evidence.state} />
           <Text size="sm">
-            {`${acts} ${does}`}
-            {actor !== undefined && (
-              <>: {actor === me.personId ? <strong>you</strong> : <span className="wrap">{nameOf(actor)}</span>}</>
-            )}
-            {evidence.state === 'in_review' &&
-              evidence.collectedBy === me.personId &&
-              '. You collected it, so somebody else reviews it'}
-            .
+            <WhoActs evidence={evidence} />
           </Text>
         </Stack>
         <Group gap="xs">
@@ -45,6 +36,23 @@ export function EvidenceLife({ evidence }: { readonly evidence: Evidence }): Rea
       </Group>
       {step !== undefined && <StepDialog evidence={evidence} step={step} onClose={() => setStep(undefined)} />}
     </Paper>
+  );
+}
+
+/** Who has to act, by name where it is a person. */
+function WhoActs({ evidence }: { readonly evidence: Evidence }): ReactNode {
+  const { me } = useOrganization();
+  const nameOf = usePersonName();
+  const { says } = BOARD.find(({ state }) => state === evidence.state)!;
+  const actor = actorOf(evidence);
+  if (evidence.state === 'in_review' && evidence.collectedBy === me.personId)
+    return texts.ownWorkIsReviewedByOthers(says);
+  if (actor === undefined) return `${says}.`;
+  const name = actor === me.personId ? <strong>{texts.you}</strong> : <span className="wrap">{nameOf(actor)}</span>;
+  return (
+    <>
+      {says}: {name}.
+    </>
   );
 }
 
@@ -79,7 +87,7 @@ function StepDialog(props: StepProps): ReactNode {
     initialValues: { reason: '', sha256: '' },
     validate: {
       reason: (reason) => (step.asks === 'reason' ? filled(reason) : null),
-      sha256: (digits) => (needsHash && !isFingerprint(digits) ? 'These are not 64 hexadecimal digits.' : null),
+      sha256: (digits) => (needsHash && !isFingerprint(digits) ? texts.hashFault : null),
     },
   });
   const send = ({ reason, sha256 }: typeof form.values): void =>
@@ -105,8 +113,8 @@ function StepDialog(props: StepProps): ReactNode {
         <>
           <FingerprintOfFile onFound={(found) => form.setFieldValue('sha256', found)} />
           <TextInput
-            label="SHA-256 of the content"
-            description="64 hexadecimal digits."
+            label={texts.sha256OfTheContent}
+            description={texts.sha256OfTheContentHint}
             required={needsHash}
             maxLength={64}
             {...form.getInputProps('sha256')}
@@ -115,7 +123,7 @@ function StepDialog(props: StepProps): ReactNode {
         </>
       ) : (
         <Textarea
-          label="Reason"
+          label={texts.reason}
           required={step.asks === 'reason'}
           maxLength={2000}
           autosize

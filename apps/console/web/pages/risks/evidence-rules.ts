@@ -1,20 +1,29 @@
 import type { RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 export type EvidenceState = RiskSchemas['EvidenceState'];
 export type Evidence = RiskSchemas['EvidenceView'];
 
+interface BoardColumn {
+  readonly state: EvidenceState;
+  /** Who has to act, and how. */
+  readonly says: string;
+  /** Nobody has to act. */
+  readonly isSettled?: true;
+}
+
 /** The columns of the board: states that need an action first. */
-export const BOARD: readonly { readonly state: EvidenceState; readonly acts: string; readonly does: string }[] = [
-  { state: 'requested', acts: 'The owner', does: 'collects it' },
-  { state: 'collected', acts: 'Who collected it', does: 'submits it for review' },
-  { state: 'in_review', acts: 'A reviewer who did not collect it', does: 'approves or rejects it' },
-  { state: 'rejected', acts: 'The owner', does: 'collects it again' },
-  { state: 'expiring', acts: 'The owner', does: 'collects a new version in time' },
-  { state: 'expired', acts: 'The owner', does: 'collects a new version' },
-  { state: 'approved', acts: 'Nobody', does: 'has to act' },
-  { state: 'superseded', acts: 'Nobody', does: 'has to act' },
-  { state: 'not_applicable', acts: 'Nobody', does: 'has to act' },
-  { state: 'revoked', acts: 'Nobody', does: 'has to act' },
+export const BOARD: readonly BoardColumn[] = [
+  { state: 'requested', says: texts.theOwnerCollectsIt },
+  { state: 'collected', says: texts.collectorSubmitsIt },
+  { state: 'in_review', says: texts.reviewerDecides },
+  { state: 'rejected', says: texts.theOwnerCollectsItAgain },
+  { state: 'expiring', says: texts.ownerRenewsInTime },
+  { state: 'expired', says: texts.ownerRenews },
+  { state: 'approved', says: texts.nobodyHasToAct, isSettled: true },
+  { state: 'superseded', says: texts.nobodyHasToAct, isSettled: true },
+  { state: 'not_applicable', says: texts.nobodyHasToAct, isSettled: true },
+  { state: 'revoked', says: texts.nobodyHasToAct, isSettled: true },
 ];
 
 /** The id of the person who has to act; undefined if it is a role, or nobody. */
@@ -41,20 +50,20 @@ export interface Step {
 }
 
 const collect = (label: string): Step => ({ to: 'collected', label, asks: 'fingerprint' });
-const revoke: Step = { to: 'revoked', label: 'Revoke', asks: 'reason' };
+const revoke: Step = { to: 'revoked', label: texts.revoke, asks: 'reason' };
 
 const STEPS: Readonly<Partial<Record<EvidenceState, readonly Step[]>>> = {
-  requested: [collect('Collect'), { to: 'not_applicable', label: 'Not applicable', asks: 'nothing' }],
-  collected: [{ to: 'in_review', label: 'Submit for review', asks: 'nothing' }, revoke],
+  requested: [collect(texts.collect), { to: 'not_applicable', label: texts.notApplicable, asks: 'nothing' }],
+  collected: [{ to: 'in_review', label: texts.submitForReview, asks: 'nothing' }, revoke],
   in_review: [
-    { to: 'approved', label: 'Approve', asks: 'nothing' },
-    { to: 'rejected', label: 'Reject', asks: 'reason' },
+    { to: 'approved', label: texts.approve, asks: 'nothing' },
+    { to: 'rejected', label: texts.reject, asks: 'reason' },
     revoke,
   ],
-  rejected: [collect('Collect again'), revoke],
-  approved: [collect('Collect a new version'), revoke],
-  expiring: [collect('Collect a new version'), revoke],
-  expired: [collect('Collect a new version'), revoke],
+  rejected: [collect(texts.collectAgain), revoke],
+  approved: [collect(texts.collectANewVersion), revoke],
+  expiring: [collect(texts.collectANewVersion), revoke],
+  expired: [collect(texts.collectANewVersion), revoke],
 };
 
 /** The transitions open to this person: a collector does not review their own evidence. */

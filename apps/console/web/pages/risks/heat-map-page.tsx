@@ -9,6 +9,7 @@ import { useUrlFilters } from '../../shell/use-url-filters.ts';
 import { useCountedIntro, useOrganization } from './organization.tsx';
 import { Score, Status } from './record-values.tsx';
 import { recordPages, sift, type RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
 
@@ -16,9 +17,9 @@ type Cell = RiskSchemas['HeatMapCell'];
 type Rated = 'inherent' | 'current' | 'residual';
 
 const RATED: readonly { readonly value: Rated; readonly label: string; readonly means: string }[] = [
-  { value: 'inherent', label: 'Inherent', means: 'as if nothing were done' },
-  { value: 'current', label: 'Current', means: 'with what is done now' },
-  { value: 'residual', label: 'Residual', means: 'once all that is planned is done' },
+  { value: 'inherent', label: texts.inherent, means: texts.asIfNothingWereDone },
+  { value: 'current', label: texts.current, means: texts.withWhatIsDoneNow },
+  { value: 'residual', label: texts.residual, means: texts.onceThePlanIsDone },
 ];
 const DEGREES = [1, 2, 3, 4, 5];
 const CELL_FORM = /^([1-5])x([1-5])$/;
@@ -33,12 +34,12 @@ export function HeatMapPage(): ReactNode {
   const of = RATED.find(({ value }) => value === chosen.of) ?? RATED[1]!;
   const found = api.useQuery('get', '/api/risk-partner/api/heat-map', { ...inOrg });
   const [, likelihood, impact] = CELL_FORM.exec(chosen.cell ?? '') ?? [];
-  const intro = useCountedIntro('Open risks by likelihood and impact: without closed and archived ones.');
+  const intro = useCountedIntro(texts.heatMapIntro);
   return (
-    <Page title="Heat map" intro={intro}>
+    <Page title={texts.heatMap} intro={intro}>
       <Group gap="sm">
         <SegmentedControl
-          aria-label="Which rating"
+          aria-label={texts.whichRating}
           value={of.value}
           data={RATED.map(({ value, label }) => ({ value, label }))}
           onChange={(value) => choose({ of: value, cell: null })}
@@ -81,7 +82,7 @@ function Grid({
     cells.find((cell) => cell.likelihood === likelihood && cell.impact === impact)?.count ?? 0;
   return (
     <table className={classes['map']}>
-      <caption className="visually-hidden">{`${of} ratings: likelihood down, impact across. Each cell is a button that lists its risks.`}</caption>
+      <caption className="visually-hidden">{texts.heatMapCaption(of)}</caption>
       <colgroup>
         <col />
         <col />
@@ -91,12 +92,11 @@ function Grid({
           <tr key={likelihood}>
             {likelihood === DEGREES.length && (
               <td rowSpan={DEGREES.length} aria-hidden className={classes['upwards']}>
-                <span>Likelihood →</span>
+                <span>{texts.likelihoodAxis}</span>
               </td>
             )}
             <th scope="row">
-              <span className="visually-hidden">Likelihood </span>
-              {likelihood}
+              <span className="visually-hidden">{texts.likelihood}</span> {likelihood}
             </th>
             {DEGREES.map((impact) => {
               const count = countOf(likelihood, impact);
@@ -109,7 +109,7 @@ function Grid({
                     data-level={level}
                     data-count={count}
                     aria-pressed={chosen === cell}
-                    aria-label={`Likelihood ${likelihood}, impact ${impact}, ${level}: ${count === 1 ? '1 risk' : `${count} risks`}`}
+                    aria-label={texts.cellWithCount(likelihood, impact, level, texts.riskCount(count))}
                     onClick={() => onChoose(cell)}
                   >
                     {count === 0 ? '·' : count}
@@ -125,15 +125,14 @@ function Grid({
           <td colSpan={2} />
           {DEGREES.map((impact) => (
             <th key={impact} scope="col">
-              <span className="visually-hidden">Impact </span>
-              {impact}
+              <span className="visually-hidden">{texts.impact}</span> {impact}
             </th>
           ))}
         </tr>
         <tr aria-hidden>
           <td colSpan={2} />
           <td colSpan={5} className={classes['across']}>
-            Impact →
+            {texts.impactAxis}
           </td>
         </tr>
       </tfoot>
@@ -153,7 +152,7 @@ function InText({ cells, total }: { readonly cells: readonly Cell[]; readonly to
   return (
     <Text size="sm" mt="sm">
       {counts.map(({ level, count }) => `${inWords(level)} ${count}`).join(' · ')} ·{' '}
-      {rated === total ? `${total} risks` : `${rated} of ${total} risks have this rating`}
+      {rated === total ? texts.riskCount(total) : texts.risksHaveThisRating(rated, total)}
     </Text>
   );
 }
@@ -182,12 +181,12 @@ function CellRisks({
       }),
   });
   return (
-    <Section title={`Likelihood ${likelihood}, impact ${impact}`}>
+    <Section title={texts.cellTitle(likelihood, impact)}>
       {found.isPending && <ListLoading rows={3} />}
       {found.isError && <ListError error={found.error} onRetry={() => void found.refetch()} />}
       {found.data !== undefined && (
         <Paper aria-live="polite">
-          {found.data.rows.length === 0 && <ListEmpty title="No risk here" />}
+          {found.data.rows.length === 0 && <ListEmpty title={texts.noRiskHere} />}
           <List spacing={6} size="sm" listStyleType="none">
             {found.data.rows.slice(0, 100).map(({ id, title, status, [of]: rating }) => (
               <List.Item key={id}>
@@ -203,9 +202,9 @@ function CellRisks({
           </List>
           {(!found.data.isWhole || found.data.rows.length > 100) && (
             <Text size="sm" c="dimmed" mt="sm">
-              Not all are shown here.{' '}
+              {texts.notAllAreShownHere}{' '}
               <Button component={Link} to={to('register')} variant="subtle" size="compact-sm">
-                Open the register
+                {texts.openTheRegister}
               </Button>
             </Text>
           )}

@@ -9,6 +9,7 @@ import { Time } from '../../shell/time.tsx';
 import { ConfirmDialog } from '../confirm-dialog.tsx';
 import { RowMenu } from '../row-menu.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
+import * as texts from './people-texts.ts';
 import { PEOPLE_REFUSALS } from './person-dialog.tsx';
 import { RISKS, type RiskSchemas } from './risk-api.ts';
 import { inWords } from './words.ts';
@@ -22,38 +23,38 @@ export function Invitations(): ReactNode {
   const nameOf = usePersonName();
   const [asked, setAsked] = useState<Invitation>();
   return (
-    <Section title="Invitations that wait">
+    <Section title={texts.invitationsThatWait}>
       <CursorTable
-        label="Invitations that wait"
+        label={texts.invitationsThatWait}
         cursorName="invited"
         page={listed('/api/risk-partner/api/people/invitations', inOrg)}
         rowKey={({ id }) => id}
         columns={[
-          { title: 'Address', cell: ({ email }) => <strong className="wrap">{email}</strong> },
-          { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || 'None' },
-          { title: 'Invited by', cell: ({ invitedBy }) => nameOf(invitedBy) },
-          { title: 'Ends', width: '9rem', cell: ({ expiresAt }) => <Time value={expiresAt} form="ago" /> },
+          { title: texts.address, cell: ({ email }) => <strong className="wrap">{email}</strong> },
+          { title: texts.roles, cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || texts.none },
+          { title: texts.invitedBy, cell: ({ invitedBy }) => nameOf(invitedBy) },
+          { title: texts.ends, width: '9rem', cell: ({ expiresAt }) => <Time value={expiresAt} form="ago" /> },
           ...(may('member:delete')
             ? [
                 {
-                  title: 'Actions',
+                  title: texts.actions,
                   width: '5rem',
                   cell: (one: Invitation) => (
                     <RowMenu
-                      label={`Actions of ${one.email}`}
-                      actions={[{ title: 'Withdraw', tone: 'danger', onClick: () => setAsked(one) }]}
+                      label={texts.actionsOf(one.email)}
+                      actions={[{ title: texts.withdraw, tone: 'danger', onClick: () => setAsked(one) }]}
                     />
                   ),
                 },
               ]
             : []),
         ]}
-        empty={<ListEmpty title="Nobody is invited" icon="person" />}
+        empty={<ListEmpty title={texts.nobodyIsInvited} icon="person" />}
       />
       {asked !== undefined && (
         <ConfirmDialog
-          title="Withdraw this invitation?"
-          action="Withdraw"
+          title={texts.withdrawThisInvitation}
+          action={texts.withdraw}
           tone="danger"
           explain={PEOPLE_REFUSALS}
           run={() =>
@@ -69,7 +70,7 @@ export function Invitations(): ReactNode {
           onClose={() => setAsked(undefined)}
         >
           <Text size="sm" className="wrap">
-            A sign-in as {quoted(asked.email)} makes nobody a member any more.
+            {texts.withdrawThisInvitationHint(quoted(asked.email))}
           </Text>
         </ConfirmDialog>
       )}

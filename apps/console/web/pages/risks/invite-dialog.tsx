@@ -9,6 +9,7 @@ import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { ShownOnce } from '../shown-once.tsx';
 import { useOrganization } from './organization.tsx';
+import * as texts from './people-texts.ts';
 import { PEOPLE_REFUSALS, RightsFields, type Rights } from './person-dialog.tsx';
 import type { RiskSchemas } from './risk-api.ts';
 
@@ -19,7 +20,7 @@ const NOBODY: Rights & { readonly email: string } = {
 };
 
 const faultOfEmail = (email: string): string | null =>
-  /^[^@\s]+@[^@\s]+$/.test(email.trim()) ? null : 'Enter an e-mail address.';
+  /^[^@\s]+@[^@\s]+$/.test(email.trim()) ? null : texts.emailFault;
 
 interface InviteProps {
   readonly onMade: () => void;
@@ -35,8 +36,8 @@ export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
     return <LinkShown email={form.values.email.trim()} made={invite.data} onClose={onClose} />;
   return (
     <FormDialog
-      title="Invite somebody"
-      action="Invite"
+      title={texts.inviteSomebody}
+      action={texts.invite}
       form={form}
       doing={invite}
       explain={PEOPLE_REFUSALS}
@@ -44,8 +45,8 @@ export function InviteDialog({ onMade, onClose }: InviteProps): ReactNode {
       onClose={onClose}
     >
       <TextInput
-        label="E-mail address"
-        description="Their first sign-in with this address, verified, makes them a member; within 14 days."
+        label={texts.emailAddress}
+        description={texts.emailAddressHint}
         type="email"
         required
         maxLength={254}
@@ -66,13 +67,11 @@ const LinkShown = ({
   readonly made: RiskSchemas['MadeInvitation'];
   readonly onClose: () => void;
 }): ReactNode => (
-  <ShownOnce title={`Invitation of ${quoted(email)}`} onClose={onClose}>
-    <Alert color="gray" variant="light" title="No mail is sent">
-      Copy the link and pass it on. It is no secret: only a sign-in with the verified address accepts the invitation.
+  <ShownOnce title={texts.invitationOf(quoted(email))} onClose={onClose}>
+    <Alert color="gray" variant="light" title={texts.noMailIsSent}>
+      {texts.noMailIsSentHint}
     </Alert>
-    <CodeText value={link} label="the link" />
-    <Text size="sm">
-      It ends <Time value={expiresAt} form="day" />.
-    </Text>
+    <CodeText value={link} label={texts.copyTheLink} />
+    <Text size="sm">{texts.itEnds(<Time value={expiresAt} form="day" />)}</Text>
   </ShownOnce>
 );

@@ -9,6 +9,7 @@ import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
 import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useOrganization } from './organization.tsx';
+import * as texts from './people-texts.ts';
 import type { RiskSchemas } from './risk-api.ts';
 
 type Key = RiskSchemas['Key'];
@@ -18,22 +19,18 @@ export function KeysPage(): ReactNode {
   const { inOrg, may } = useOrganization();
   const address = usePublicUrl('risk-partner', 'https://YOUR-RISK-PARTNER');
   const { button, panel } = useKeysPanel<Key, RiskSchemas['MintedKey']>({
-    label: 'My keys',
+    label: texts.myKeys,
     page: listed('/api/risk-partner/api/api-keys', inOrg),
     may: { mint: may('apiKey:create'), revoke: may('apiKey:delete') },
-    mintTitle: 'New key',
-    emptyText: 'Make one for a program that acts for you.',
+    mintTitle: texts.newKey,
+    emptyText: texts.noKeyYetHint,
     dialog: (props) => <MintDialog {...props} />,
     curlOf: ({ rawKey }) => `curl -sS '${address}/api/risks?limit=5' -H 'Authorization: Bearer ${rawKey}'`,
     revoke: ({ id }) => server.DELETE('/api/risk-partner/api/api-keys/{id}', { ...inOrg, params: { path: { id } } }),
-    revokedText: 'Whatever uses it is refused from the next request on.',
+    revokedText: texts.revokedKeyHint,
   });
   return (
-    <Page
-      title="My keys"
-      intro="A key may do what you may in this organisation, by REST and by tools. It is shown once, when it is made."
-      actions={button}
-    >
+    <Page title={texts.myKeys} intro={texts.myKeysIntro} actions={button}>
       {panel}
     </Page>
   );
@@ -48,13 +45,13 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Ri
   });
   return (
     <FormDialog
-      title={replaced === undefined ? 'New key' : 'Rotate the key'}
+      title={replaced === undefined ? texts.newKey : texts.rotateTheKey}
       action={
         replaced === undefined
-          ? 'Create key'
+          ? texts.createKey
           : form.values.rotation.why === 'leaked'
-            ? 'End it and create another'
-            : 'Rotate'
+            ? texts.endItAndCreateAnother
+            : texts.rotate
       }
       {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
       form={form}
@@ -71,8 +68,8 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Ri
       onClose={onClose}
     >
       <TextInput
-        label="Label"
-        description="What uses the key."
+        label={texts.label}
+        description={texts.labelHint}
         required
         maxLength={100}
         data-autofocus

@@ -12,6 +12,7 @@ import { KINDS } from './record-kinds.ts';
 import { titleOf } from './record-names.tsx';
 import { Score, Status } from './record-values.tsx';
 import { recordPages, type Views } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** What names a control: the evidence that it works, the risks that it is against, and the assets that it protects. */
 export function OfControl({ id }: { readonly id: string }): ReactNode {
@@ -22,30 +23,30 @@ export function OfControl({ id }: { readonly id: string }): ReactNode {
         <Naming
           kind="evidence"
           control={id}
-          title="Its evidence"
+          title={texts.itsEvidence}
           list="evidence/list"
-          column={{ title: 'State', width: '9rem', cell: ({ state }) => <Status value={state} /> }}
-          empty="No evidence names this control"
+          column={{ title: texts.state, width: '9rem', cell: ({ state }) => <Status value={state} /> }}
+          empty={texts.noEvidenceNamesThisControl}
         />
       )}
       {may('risk:read') && (
         <Naming
           kind="risks"
           control={id}
-          title="Its risks"
+          title={texts.itsRisks}
           list="register"
-          column={{ title: 'Current', width: '9rem', cell: ({ current }) => <Score score={current.score} /> }}
-          empty="No risk names this control"
+          column={{ title: texts.current, width: '9rem', cell: ({ current }) => <Score score={current.score} /> }}
+          empty={texts.noRiskNamesThisControl}
         />
       )}
       {may('asset:read') && (
         <Naming
           kind="assets"
           control={id}
-          title="Its assets"
+          title={texts.itsAssets}
           list="assets"
-          column={{ title: 'Status', width: '9rem', cell: ({ status }) => <Status value={status} /> }}
-          empty="No asset names this control"
+          column={{ title: texts.status, width: '9rem', cell: ({ status }) => <Status value={status} /> }}
+          empty={texts.noAssetNamesThisControl}
         />
       )}
     </>
@@ -68,7 +69,7 @@ const SHOWN = 10;
 function Naming<K extends 'evidence' | 'risks' | 'assets'>(props: NamingProps<K>): ReactNode {
   const { kind, control, title, list, column, empty } = props;
   const { inOrg, to } = useOrganization();
-  const { one, page } = KINDS[kind];
+  const { head, page } = KINDS[kind];
   const found = useQuery(recordPages(inOrg, kind, { controlId: control, sort: '-updatedAt', limit: SHOWN })({}));
   const { items = [], total = items.length } = found.data ?? {};
   return (
@@ -81,7 +82,7 @@ function Naming<K extends 'evidence' | 'risks' | 'assets'>(props: NamingProps<K>
           rowKey={(row) => row.id}
           columns={[
             {
-              title: one.charAt(0).toUpperCase() + one.slice(1),
+              title: head,
               cell: (row) => (
                 <Anchor component={Link} to={to(`${page}/${encodeURIComponent(row.id)}`)} size="sm" className="wrap">
                   {titleOf(row)}
@@ -89,14 +90,14 @@ function Naming<K extends 'evidence' | 'risks' | 'assets'>(props: NamingProps<K>
               ),
             },
             column,
-            { title: 'Changed', width: '9rem', cell: ({ updatedAt }) => <Time value={updatedAt} form="ago" /> },
+            { title: texts.changed, width: '9rem', cell: ({ updatedAt }) => <Time value={updatedAt} form="ago" /> },
           ]}
           empty={<ListEmpty title={empty} />}
         />
       )}
       {items.length > 0 && (
         <Anchor component={Link} to={`${to(list)}?${new URLSearchParams({ controlId: control })}`} size="sm">
-          All {title.toLowerCase()} ({totalInWords(total)})
+          {texts.allOfTitle(title, totalInWords(total))}
         </Anchor>
       )}
     </Section>

@@ -10,6 +10,7 @@ import { ProblemView } from '../../shell/problem-view.tsx';
 import { asProblem } from '../../shell/problem.ts';
 import { inOrganization, type InOrganization, type RiskSchemas } from './risk-api.ts';
 import { rowsSeen } from './rows-seen.ts';
+import * as texts from './texts.ts';
 
 type Me = MemberRights & {
   readonly orgId: string;
@@ -88,7 +89,7 @@ export function OfOrganization({ org, children }: { readonly org: string; readon
   if (all.data !== undefined && !isTheirs) return <NotTheirs organizations={all.data} />;
   const failed = [all, whoami].find(({ isError }) => isError);
   return (
-    <Page title="Risks">
+    <Page title={texts.risks}>
       {failed === undefined ? (
         <ListLoading />
       ) : (
@@ -101,8 +102,8 @@ export function OfOrganization({ org, children }: { readonly org: string; readon
 /** The person is signed in but no member; other errors are shown unchanged. */
 const NoOrganization = ({ error, onRetry }: { readonly error: unknown; readonly onRetry: () => void }): ReactNode =>
   asProblem(error).status === 401 ? (
-    <ListEmpty title="You belong to no organisation here" icon="person">
-      An operator can add you to one.
+    <ListEmpty title={texts.noOrganisation} icon="person">
+      {texts.noOrganisationHint}
     </ListEmpty>
   ) : (
     <ProblemView error={error} onRetry={onRetry} />
@@ -114,7 +115,7 @@ export function ChooseOrganization(): ReactNode {
   const [first] = all.data ?? [];
   if (first !== undefined) return <Navigate to={`/risks/${encodeURIComponent(first.id)}/register`} replace />;
   return (
-    <Page title="Risks">
+    <Page title={texts.risks}>
       {all.isError ? <NoOrganization error={all.error} onRetry={() => void all.refetch()} /> : <ListLoading />}
     </Page>
   );
@@ -123,8 +124,8 @@ export function ChooseOrganization(): ReactNode {
 function NotTheirs({ organizations }: { readonly organizations: Me['organizations'] }): ReactNode {
   const navigate = useNavigate();
   return (
-    <Page title="Risks">
-      <ListEmpty title="You are not in this organisation" icon="person">
+    <Page title={texts.risks}>
+      <ListEmpty title={texts.notInThisOrganisation} icon="person">
         <Stack gap="xs" pt="xs">
           {organizations.map(({ id, name }) => (
             <Button
@@ -132,7 +133,7 @@ function NotTheirs({ organizations }: { readonly organizations: Me['organization
               variant="default"
               onClick={() => void navigate(`/risks/${encodeURIComponent(id)}/register`)}
             >
-              Open {name}
+              {texts.openNamed(name)}
             </Button>
           ))}
         </Stack>
@@ -160,7 +161,7 @@ export function usePersonName(): (id: string) => string {
     { enabled: may('member:read'), staleTime: 300_000, retry: false },
   );
   const names = useMemo(() => new Map(people.data?.map(({ id, name }) => [id, name])), [people.data]);
-  return (id) => (id === me.personId ? `${names.get(id) ?? id} (you)` : (names.get(id) ?? id));
+  return (id) => (id === me.personId ? texts.yourself(names.get(id) ?? id) : (names.get(id) ?? id));
 }
 
 /** Switches to the same page of another organisation; hidden if there is only one. */
@@ -173,7 +174,7 @@ export function OrganizationSwitch(): ReactNode {
   const page = pathname.split('/')[3] ?? 'register';
   return (
     <Select
-      aria-label="Organisation"
+      aria-label={texts.organisation}
       allowDeselect={false}
       value={me.orgId}
       w={220}

@@ -14,6 +14,7 @@ import { RowMenu } from '../row-menu.tsx';
 import { Invitations } from './invitations.tsx';
 import { InviteDialog } from './invite-dialog.tsx';
 import { useOrganization } from './organization.tsx';
+import * as texts from './people-texts.ts';
 import { PEOPLE_REFUSALS, PersonDialog } from './person-dialog.tsx';
 import { exportOf, RISKS, type Person } from './risk-api.ts';
 import { inWords } from './words.ts';
@@ -33,9 +34,11 @@ export function PeoplePage(): ReactNode {
   };
   return (
     <Page
-      title="People"
-      intro="Roles decide what a person may do, their scope which rows they see."
-      actions={may('member:create') && <Button onClick={() => setOpen({ what: 'invite' })}>Invite somebody</Button>}
+      title={texts.people}
+      intro={texts.peopleIntro}
+      actions={
+        may('member:create') && <Button onClick={() => setOpen({ what: 'invite' })}>{texts.inviteSomebody}</Button>
+      }
     >
       <Myself />
       {may('member:read') && <PeopleTable onOpen={setOpen} />}
@@ -44,8 +47,8 @@ export function PeoplePage(): ReactNode {
       {open?.what === 'change' && <PersonDialog person={open.person} onDone={done} onClose={close} />}
       {open?.what === 'remove' && (
         <ConfirmDialog
-          title="Remove this person?"
-          action="Remove"
+          title={texts.removeThisPerson}
+          action={texts.remove}
           tone="danger"
           explain={PEOPLE_REFUSALS}
           onDone={done}
@@ -55,8 +58,7 @@ export function PeoplePage(): ReactNode {
           }
         >
           <Text size="sm" className="wrap">
-            {quoted(open.person.name)} is refused from the next request on, by sign-in and by key. Invitations that they
-            made end.
+            {texts.removeThisPersonHint(quoted(open.person.name))}
           </Text>
         </ConfirmDialog>
       )}
@@ -68,32 +70,32 @@ function PeopleTable({ onOpen }: { readonly onOpen: (open: Open) => void }): Rea
   const { id: orgId, inOrg, may } = useOrganization();
   return (
     <CursorTable
-      label="People"
+      label={texts.people}
       tools={{
-        searches: 'id or name',
+        searches: texts.wordsInIdOrName,
         order: 'createdAt',
         exports: may('member:export') ? exportOf(orgId, 'people') : undefined,
       }}
       page={listed('/api/risk-partner/api/people', inOrg)}
       rowKey={({ id }) => id}
       columns={[
-        { title: 'Name', sort: 'name', cell: (person) => <Name {...person} /> },
-        { title: 'Roles', cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || 'None' },
-        { title: 'Rows set', cell: ({ scope }) => setRowsOf(scope) },
+        { title: texts.name, sort: 'name', cell: (person) => <Name {...person} /> },
+        { title: texts.roles, cell: ({ roles }) => roles.map((role) => inWords(role)).join(', ') || texts.none },
+        { title: texts.rowsSet, cell: ({ scope }) => setRowsOf(scope) },
         ...(may('member:update') ? [seenColumn] : []),
-        { title: 'Id', cell: ({ id }) => <CodeText value={id} label="the id of the person" short={12} /> },
-        { title: 'Actions', width: '5rem', cell: (person) => <Actions person={person} onOpen={onOpen} /> },
+        { title: texts.id, cell: ({ id }) => <CodeText value={id} label={texts.copyTheIdOfThePerson} short={12} /> },
+        { title: texts.actions, width: '5rem', cell: (person) => <Actions person={person} onOpen={onOpen} /> },
       ]}
-      empty={<ListEmpty title="Nobody is here" icon="person" />}
+      empty={<ListEmpty title={texts.nobodyIsHere} icon="person" />}
     />
   );
 }
 
 /** Told to those who may change members. */
 const seenColumn: Column<Person> = {
-  title: 'Last seen',
+  title: texts.lastSeen,
   width: '10.5rem',
-  cell: ({ lastSeenAt }) => (lastSeenAt == null ? 'Never' : <Time value={lastSeenAt} form="ago" />),
+  cell: ({ lastSeenAt }) => (lastSeenAt == null ? texts.never : <Time value={lastSeenAt} form="ago" />),
 };
 
 function Name({ id, name, kind }: Person): ReactNode {
@@ -103,18 +105,18 @@ function Name({ id, name, kind }: Person): ReactNode {
       <Text fw={600} size="sm" component="span" className="wrap">
         {name}
       </Text>
-      {id === me.personId && <Badge color="gray">You</Badge>}
-      {kind === 'machine' && <Badge color="gray">Machine</Badge>}
+      {id === me.personId && <Badge color="gray">{texts.you}</Badge>}
+      {kind === 'machine' && <Badge color="gray">{texts.machine}</Badge>}
     </Group>
   );
 }
 
 /** Where what is a person's is listed. */
 const THEIRS = [
-  { title: 'Risks they own', page: 'register', by: 'ownerId', needs: 'risk:read' },
-  { title: 'Evidence they own', page: 'evidence/list', by: 'ownerId', needs: 'evidence:read' },
-  { title: 'Assets they own', page: 'assets', by: 'ownerId', needs: 'asset:read' },
-  { title: 'What they did', page: 'audit', by: 'actorId', needs: 'audit:read' },
+  { title: texts.risksTheyOwn, page: 'register', by: 'ownerId', needs: 'risk:read' },
+  { title: texts.evidenceTheyOwn, page: 'evidence/list', by: 'ownerId', needs: 'evidence:read' },
+  { title: texts.assetsTheyOwn, page: 'assets', by: 'ownerId', needs: 'asset:read' },
+  { title: texts.whatTheyDid, page: 'audit', by: 'actorId', needs: 'audit:read' },
 ] as const;
 
 function Actions({ person, onOpen }: { readonly person: Person; readonly onOpen: (open: Open) => void }): ReactNode {
@@ -126,14 +128,20 @@ function Actions({ person, onOpen }: { readonly person: Person; readonly onOpen:
   }));
   return (
     <RowMenu
-      label={`Actions of ${person.name}`}
+      label={texts.actionsOf(person.name)}
       actions={[
         ...theirs,
         ...(may('member:update')
-          ? [{ title: 'Roles and scope', onClick: () => onOpen({ what: 'change' as const, person }) }]
+          ? [{ title: texts.rolesAndScope, onClick: () => onOpen({ what: 'change' as const, person }) }]
           : []),
         ...(may('member:delete')
-          ? [{ title: 'Remove', tone: 'danger' as const, onClick: () => onOpen({ what: 'remove' as const, person }) }]
+          ? [
+              {
+                title: texts.remove,
+                tone: 'danger' as const,
+                onClick: () => onOpen({ what: 'remove' as const, person }),
+              },
+            ]
           : []),
       ]}
     />
@@ -142,31 +150,32 @@ function Actions({ person, onOpen }: { readonly person: Person; readonly onOpen:
 
 const scopeInWords = ({ unrestricted, departments, canReadSensitive }: MemberRights['scope']): string =>
   [
-    unrestricted ? 'All rows' : ['own rows', ...departments].join(', '),
-    ...(canReadSensitive ? ['sensitive rows'] : []),
+    unrestricted ? texts.allRows : [texts.ownRows, ...departments].join(', '),
+    ...(canReadSensitive ? [texts.sensitiveRows] : []),
   ].join(' · ');
 
 /** The scope as set for a person, without the effect of their roles. */
 const setRowsOf = ({ unrestricted, departments, canReadSensitive }: Person['scope']): string =>
-  [...(unrestricted ? ['all rows'] : departments), ...(canReadSensitive ? ['sensitive rows'] : [])].join(', ') || '–';
+  [...(unrestricted ? [texts.allRows] : departments), ...(canReadSensitive ? [texts.sensitiveRows] : [])].join(', ') ||
+  '–';
 
 /** The permissions of the current person, to explain missing actions. */
 function Myself(): ReactNode {
   const { me } = useOrganization();
   return (
-    <Paper component="section" aria-label="You">
+    <Paper component="section" aria-label={texts.you}>
       <Stack gap={6}>
-        <Title order={2}>You</Title>
-        <CodeText value={me.personId} label="your id" />
+        <Title order={2}>{texts.you}</Title>
+        <CodeText value={me.personId} label={texts.copyYourId} />
         <Text size="sm">
           {me.roles.length === 0
-            ? 'You have no role here yet: an owner of the organisation assigns roles.'
-            : `${me.roles.map((role) => inWords(role)).join(', ')}. You see: ${scopeInWords(me.scope).toLowerCase()}.`}
+            ? texts.youHaveNoRole
+            : texts.rolesAndRows(me.roles.map((role) => inWords(role)).join(', '), scopeInWords(me.scope))}
         </Text>
         <details>
-          <summary>What you may do ({me.permissions.length})</summary>
+          <summary>{texts.permissionsCounted(me.permissions.length)}</summary>
           <Text size="sm" c="dimmed" className="wrap">
-            {me.permissions.join(', ') || 'Nothing'}
+            {me.permissions.join(', ') || texts.nothing}
           </Text>
         </details>
       </Stack>

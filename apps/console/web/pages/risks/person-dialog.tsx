@@ -6,6 +6,7 @@ import { server } from '../../shell/api.ts';
 import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { useOrganization } from './organization.tsx';
+import * as texts from './people-texts.ts';
 import { valuesOf } from './record-schemas.ts';
 import type { Person } from './risk-api.ts';
 import { rowsOfRoles } from './rows-of-roles.ts';
@@ -13,10 +14,9 @@ import { inWords } from './words.ts';
 
 /** What to do about refusals of changes of people, by code. */
 export const PEOPLE_REFUSALS = {
-  IN_USE: 'This is the last owner. Make somebody else an owner first.',
-  FORBIDDEN:
-    'You can give only roles and rows that you have yourself, never more to yourself, and only owners change owners.',
-  NOT_FOUND: 'Somebody else has removed this meanwhile. Close this and look again.',
+  IN_USE: texts.thisIsTheLastOwner,
+  FORBIDDEN: texts.givesTooMuch,
+  NOT_FOUND: texts.removedMeanwhile,
 } as const;
 
 /** Roles and scope: what a person may do, and which rows they see. */
@@ -56,7 +56,7 @@ export function PersonDialog(props: PersonDialogProps): ReactNode {
   return (
     <FormDialog
       title={person.name}
-      action="Save"
+      action={texts.save}
       form={form}
       doing={save}
       explain={PEOPLE_REFUSALS}
@@ -81,26 +81,22 @@ export function RightsFields({ roles, scope, propsOf, isRoleRequired = false }: 
   const { decided, allRows, isSensitiveAsked } = rowsOfRoles(roles);
   return (
     <>
-      <ClosingMultiSelect label="Roles" required={isRoleRequired} searchable data={ROLES} {...propsOf('roles')} />
+      <ClosingMultiSelect label={texts.roles} required={isRoleRequired} searchable data={ROLES} {...propsOf('roles')} />
       {decided !== undefined && <Text size="sm">{decided}</Text>}
       {allRows !== undefined && (
         <Checkbox
-          label="Sees all rows"
+          label={texts.seesAllRows}
           description={allRows}
           {...propsOf('scope.unrestricted', { type: 'checkbox' })}
         />
       )}
       {allRows !== undefined && !scope.unrestricted && (
-        <TagsInput
-          label="Departments"
-          description="Whose rows are seen besides their own."
-          {...propsOf('scope.departments')}
-        />
+        <TagsInput label={texts.departments} description={texts.departmentsHint} {...propsOf('scope.departments')} />
       )}
       {isSensitiveAsked && (
         <Checkbox
-          label="Sees sensitive rows"
-          description="Of the rows that they see anyway, those marked as sensitive too. Their own they see in any case."
+          label={texts.seesSensitiveRows}
+          description={texts.seesSensitiveRowsHint}
           {...propsOf('scope.canReadSensitive', { type: 'checkbox' })}
         />
       )}

@@ -9,11 +9,10 @@ import { Time } from '../../shell/time.tsx';
 import { useOrganization } from './organization.tsx';
 import { ScoreMove } from './record-values.tsx';
 import type { RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** So many changes of a risk are kept. */
 const KEPT = 200;
-
-const TITLE = 'Current rating over time';
 
 /** The changes of the current rating of a risk, newest first, down to the rating that it was made with. */
 export function RatingHistory({ risk }: { readonly risk: RiskSchemas['RiskView'] }): ReactNode {
@@ -25,34 +24,34 @@ export function RatingHistory({ risk }: { readonly risk: RiskSchemas['RiskView']
   });
   const changes = found.data ?? [];
   const first = { at: createdAt, version: 1, from: undefined, to: changes.at(-1)?.from ?? current };
-  const audit = new URLSearchParams({ action: 'risk.update', resource: 'risk', resourceId: id });
+  const audit = new URLSearchParams({ action: texts.riskUpdate, resource: 'risk', resourceId: id });
   return (
-    <Section title={TITLE}>
+    <Section title={texts.title}>
       <Unread read={found} rows={2} />
       {found.data !== undefined && (
         <PlainTable
-          label={TITLE}
+          label={texts.title}
           rows={changes.length < KEPT ? [...changes, first] : changes}
           rowKey={({ version }) => String(version)}
           columns={[
-            { title: 'When', width: '13rem', cell: ({ at }) => <Time value={at} /> },
+            { title: texts.when, width: '13rem', cell: ({ at }) => <Time value={at} /> },
             {
-              title: 'Rating',
+              title: texts.rating,
               cell: ({ from, to: rating }) => (
                 <Group gap={8}>
                   <ScoreMove from={from} to={rating} />
                   {from === undefined && (
                     <Text size="sm" c="dimmed" component="span">
-                      when it was made
+                      {texts.whenItWasMade}
                     </Text>
                   )}
                 </Group>
               ),
             },
             {
-              title: 'Likelihood and impact',
+              title: texts.likelihoodAndImpact,
               width: '14rem',
-              cell: ({ to: { likelihood, impact } }) => `${likelihood} and ${impact}`,
+              cell: ({ to: { likelihood, impact } }) => texts.likelihoodThenImpact(likelihood, impact),
             },
           ]}
           empty={null}
@@ -60,7 +59,7 @@ export function RatingHistory({ risk }: { readonly risk: RiskSchemas['RiskView']
       )}
       {may('audit:read') && changes.length > 0 && (
         <Anchor component={Link} to={to(`audit?${audit}`)} size="sm">
-          Who changed this risk
+          {texts.whoChangedThisRisk}
         </Anchor>
       )}
     </Section>

@@ -21,6 +21,7 @@ import {
   type Versioned,
   type Views,
 } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 
 /** A form of these fields. */
@@ -57,10 +58,10 @@ export function RecordCreator<K extends Kind>({
         {create.error !== null && <ProblemView error={create.error} />}
         <Group>
           <Button type="submit" loading={create.isPending}>
-            Create
+            {texts.create}
           </Button>
           <Button variant="default" onClick={onLeave}>
-            Cancel
+            {texts.cancel}
           </Button>
         </Group>
       </Stack>
@@ -122,7 +123,7 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
           <ProblemView error={compare.error ?? problem}>
             {problem.status === 412 && (
               <Button size="xs" variant="default" onClick={() => compare.mutate()}>
-                Compare the versions
+                {texts.compareTheVersions}
               </Button>
             )}
           </ProblemView>
@@ -133,14 +134,14 @@ export function RecordEditor<K extends Kind>({ kind, opened, onDone, onLeave }: 
             loading={save.isPending || compare.isPending}
             disabled={Object.keys(changes).length === 0}
           >
-            Save
+            {texts.save}
           </Button>
           <Button variant="default" onClick={onLeave}>
-            Cancel
+            {texts.cancel}
           </Button>
           {Object.keys(changes).length === 0 && (
             <Text size="sm" c="dimmed">
-              Nothing is changed yet.
+              {texts.nothingIsChangedYet}
             </Text>
           )}
         </Group>
@@ -169,14 +170,12 @@ function Conflict({
     differences.filter(({ field }) => choices[field.name] === 'mine').map(({ field }) => field.name),
   );
   return (
-    <Paper role="region" aria-label="Two versions">
+    <Paper role="region" aria-label={texts.twoVersions}>
       <Stack gap="md">
         <div>
-          <Title order={2}>Somebody saved this while you were typing</Title>
+          <Title order={2}>{texts.somebodySavedThisWhileYouWereTyping}</Title>
           <Text size="sm" c="dimmed">
-            {differences.length === 0
-              ? 'They saved the same as you: there is nothing to choose.'
-              : 'Nothing you typed is lost. Choose what counts, member by member, then look at it once more and save.'}
+            {differences.length === 0 ? texts.sameWasSaved : texts.chooseWhatCounts}
           </Text>
         </div>
         {differences.map((difference) => (
@@ -189,13 +188,12 @@ function Conflict({
         ))}
         <Group>
           <Button onClick={() => onChosen(taken)} disabled={open.length > 0}>
-            Continue with this
+            {texts.continueWithThis}
           </Button>
           {open.length > 0 && (
-            <Text
-              size="sm"
-              c="dimmed"
-            >{`${open.length} left to choose: ${open.map(({ field }) => field.label).join(', ')}`}</Text>
+            <Text size="sm" c="dimmed">
+              {texts.leftToChoose(open.length, open.map(({ field }) => field.label).join(', '))}
+            </Text>
           )}
         </Group>
       </Stack>
@@ -231,17 +229,16 @@ function OneDifference({
   return (
     <div role="radiogroup" aria-label={field.label}>
       <Text fw={600} size="sm" mb={4}>
-        {field.label}
+        {field.label}{' '}
         {clashes && (
           <Text component="span" c="var(--console-bad)" size="sm">
-            {' '}
-            — both of you changed this
+            {texts.bothOfYouChangedThis}
           </Text>
         )}
       </Text>
       <div className={classes['compare']}>
-        {side('mine', 'Yours', mine)}
-        {side('theirs', 'Theirs, as it is saved now', theirs)}
+        {side('mine', texts.yours, mine)}
+        {side('theirs', texts.theirsAsItIsSaved, theirs)}
       </div>
     </div>
   );

@@ -1,5 +1,6 @@
 import type { Field } from './record-schemas.ts';
 import type { Draft } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** The editable values of a record, as its fields hold them. */
 export function draftOf(fields: readonly Field[], record: Draft): Draft {
@@ -44,7 +45,7 @@ const sorted = (value: unknown): string =>
 /** The missing values, by field name. */
 export function missingOf(fields: readonly Field[], draft: Draft): Readonly<Record<string, string>> {
   const missing = fields.filter(({ name, required }) => required && isEmpty(draft[name]));
-  return Object.fromEntries(missing.map(({ name }) => [name, 'Fill this in.']));
+  return Object.fromEntries(missing.map(({ name }) => [name, texts.fillThisIn]));
 }
 
 /** A member changed by both sides, or only by the other. */

@@ -3,6 +3,7 @@ import { Select } from '@mantine/core';
 import { FilterBar, TextFilter } from '../filter-bar.tsx';
 import { useOrganization } from './organization.tsx';
 import { PersonPicker, RecordPicker } from './record-picker.tsx';
+import * as texts from './texts.ts';
 import { WorseFilter } from './worse-filter.tsx';
 import { inWords } from './words.ts';
 
@@ -39,13 +40,13 @@ export function RecordFilters({
           <Select
             label={label}
             clearable
-            placeholder="All"
+            placeholder={texts.all}
             w={150}
             key={name}
             value={chosen[name] ?? null}
             data={choices.map((choice) => ({ value: choice, label: inWords(choice) }))}
             onChange={(value) => onChoose({ [name]: value })}
-            clearButtonProps={{ 'aria-label': `Clear ${label}` }}
+            clearButtonProps={{ 'aria-label': texts.clear(label) }}
           />
         ),
       )}
@@ -66,7 +67,7 @@ function TypedFilter({
   const { may } = useOrganization();
   const { label, value, onSet } = input;
   if (name === 'ownerId' && may('member:read'))
-    return <PersonPicker label={label} value={value} onChange={onSet} width={200} placeholder="All" />;
+    return <PersonPicker label={label} value={value} onChange={onSet} width={200} placeholder={texts.all} />;
   if (name === 'worseSince') return <WorseFilter {...input} />;
   if (name === 'controlId') return <RecordPicker kind="controls" label={label} value={value} onChange={onSet} />;
   return <TextFilter {...input} width={150} />;

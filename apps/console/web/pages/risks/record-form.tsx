@@ -17,6 +17,7 @@ import { KIND_OF_IDS } from './record-kinds.ts';
 import { PersonPicker, RecordsPicker } from './record-picker.tsx';
 import type { Field } from './record-schemas.ts';
 import type { Draft } from './risk-api.ts';
+import * as texts from './texts.ts';
 import { inWords, levelOf } from './words.ts';
 
 interface FormProps {
@@ -92,7 +93,7 @@ const INPUTS: Readonly<Record<Field['kind'], (props: InputProps) => ReactNode>> 
       value={textOf(props.value) || null}
       data={props.field.choices.map((value) => ({ value, label: inWords(value) }))}
       onChange={props.onChange}
-      clearButtonProps={{ 'aria-label': `Clear ${props.field.label}` }}
+      clearButtonProps={{ 'aria-label': texts.clear(props.field.label) }}
     />
   ),
   flag: (props) => (
@@ -143,7 +144,7 @@ function OwnerInput(props: InputProps): ReactNode {
   return (
     <PersonPicker
       {...common(props)}
-      description="Left empty: you."
+      description={texts.leftEmptyYou}
       value={textOf(props.value) || undefined}
       onChange={props.onChange}
     />
@@ -205,14 +206,14 @@ function PeriodInput({ field, value, fault, onChange }: InputProps): ReactNode {
     <Fieldset legend={field.label}>
       <SimpleGrid cols={{ base: 1, sm: 2 }}>
         <TimeInput
-          label="From"
+          label={texts.from}
           name={`${field.name}-from`}
           value={from}
           error={(from === null || to !== null) && fault}
           onChange={(next) => set({ from: next, to })}
         />
         <TimeInput
-          label="To"
+          label={texts.to}
           name={`${field.name}-to`}
           value={to}
           error={to === null && fault}
@@ -237,7 +238,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
     <Fieldset legend={field.required ? `${field.label} *` : field.label}>
       <Group grow align="flex-start">
         <Select
-          label="Likelihood"
+          label={texts.likelihood}
           data={DEGREES}
           clearable
           value={likelihood === undefined ? null : String(likelihood)}
@@ -245,7 +246,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
           onChange={(text) => set('likelihood', text)}
         />
         <Select
-          label="Impact"
+          label={texts.impact}
           data={DEGREES}
           clearable
           value={impact === undefined ? null : String(impact)}
@@ -254,7 +255,7 @@ function RatingInput({ field, value, fault, onChange }: InputProps): ReactNode {
         />
       </Group>
       <Text size="sm" c="dimmed" mt={6}>
-        {score === undefined ? 'From 1 to 5 each.' : `Score ${score}: ${inWords(levelOf(score)).toLowerCase()}`}
+        {score === undefined ? texts.from1To5Each : texts.score(score, inWords(levelOf(score)))}
       </Text>
     </Fieldset>
   );
@@ -267,9 +268,9 @@ export function halvesOf(fields: readonly Field[], draft: Draft): Readonly<Recor
     const value = draft[name] as Readonly<Record<string, unknown>> | null | undefined;
     if (value == null) continue;
     if (kind === 'rating' && (value['likelihood'] === undefined || value['impact'] === undefined))
-      faults[name] = 'Choose both.';
+      faults[name] = texts.chooseBoth;
     if (kind === 'period' && (value['from'] == null || value['to'] == null))
-      faults[name] = 'Give both times, or neither.';
+      faults[name] = texts.giveBothTimesOrNeither;
   }
   return faults;
 }

@@ -1,14 +1,36 @@
 import type { Kind } from './risk-api.ts';
+import * as texts from './texts.ts';
 
-/** Display name, list page and permission prefix of each collection. */
+/** Display names (in a sentence, and as the head of a column), list page and permission prefix of each collection. */
 export const KINDS: Readonly<
-  Record<Kind, { readonly one: string; readonly list: string; readonly page: string; readonly resource: string }>
+  Record<
+    Kind,
+    {
+      readonly one: string;
+      readonly head: string;
+      readonly list: string;
+      readonly page: string;
+      readonly resource: string;
+    }
+  >
 > = {
-  risks: { one: 'risk', list: 'Register', page: 'register', resource: 'risk' },
-  evidence: { one: 'evidence', list: 'Evidence', page: 'evidence', resource: 'evidence' },
-  controls: { one: 'control', list: 'Controls', page: 'controls', resource: 'control' },
-  assets: { one: 'asset', list: 'Assets', page: 'assets', resource: 'asset' },
-  policies: { one: 'policy', list: 'Policies', page: 'policies', resource: 'policy' },
+  risks: { one: texts.risk, head: texts.riskHead, list: texts.register, page: 'register', resource: 'risk' },
+  evidence: {
+    one: texts.evidenceInSentence,
+    head: texts.evidence,
+    list: texts.evidence,
+    page: 'evidence',
+    resource: 'evidence',
+  },
+  controls: {
+    one: texts.control,
+    head: texts.controlHead,
+    list: texts.controls,
+    page: 'controls',
+    resource: 'control',
+  },
+  assets: { one: texts.asset, head: texts.assetHead, list: texts.assets, page: 'assets', resource: 'asset' },
+  policies: { one: texts.policy, head: texts.policyHead, list: texts.policies, page: 'policies', resource: 'policy' },
 };
 
 /** The collection that a member with ids of records names. */

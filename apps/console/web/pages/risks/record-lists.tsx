@@ -12,15 +12,16 @@ import { RecordFilters, type Filter } from './record-filters.tsx';
 import { membersOf, valuesOf, type Field } from './record-schemas.ts';
 import { Score, ScoreMove, Status } from './record-values.tsx';
 import { exportOf, recordPages, type Kind, type RiskSchemas, type Views } from './risk-api.ts';
+import * as texts from './texts.ts';
 import { inWords } from './words.ts';
 
-/** What a search looks in. */
+/** What the words of a search are a part of. */
 const SEARCHED: Readonly<Record<Kind, string>> = {
-  risks: 'id, reference or title',
-  controls: 'id, reference or title',
-  assets: 'id, reference or name',
-  evidence: 'id or title',
-  policies: 'id or title',
+  risks: texts.wordsInTitles,
+  controls: texts.wordsInTitles,
+  assets: texts.wordsInNames,
+  evidence: texts.wordsInIdOrTitle,
+  policies: texts.wordsInIdOrTitle,
 };
 
 /** Rows that everybody in the organisation sees, who may read them at all. */
@@ -51,7 +52,7 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
           {actions}
           {may(`${resource}:create`) && (
             <Button component={Link} to={to(`${page}/new`)}>
-              New {one}
+              {texts.newOf(one)}
             </Button>
           )}
         </>
@@ -70,10 +71,8 @@ function RecordList<K extends Kind>({ kind, title, intro, filters, columns, acti
         rowKey={({ id }) => id}
         columns={columns}
         empty={
-          <ListEmpty title={isFiltered ? 'Nothing matches these filters' : `No ${one} yet`}>
-            {isFiltered
-              ? 'Rows that you may not see are not in any list.'
-              : 'Records created here or by the API are listed.'}
+          <ListEmpty title={isFiltered ? texts.nothingMatchesTheseFilters : texts.noneOfYet(one)}>
+            {isFiltered ? texts.hiddenRowsHint : texts.noRecordHint}
           </ListEmpty>
         }
       />
@@ -147,13 +146,13 @@ const ago = (value: string): ReactNode => <Time value={value} form="ago" />;
 /** Of risks that got worse: what they were, in place of the ratings that stayed. */
 const WORSE_COLUMNS: readonly Column<Views['risks']>[] = [
   {
-    title: 'Then and now',
+    title: texts.thenAndNow,
     width: '15rem',
     sort: '-currentScore',
     cell: ({ previous, current }) => <ScoreMove from={previous} to={current} />,
   },
   {
-    title: 'Worse since',
+    title: texts.worseSince,
     width: '8rem',
     cell: ({ previous }) => (previous === undefined ? '–' : <Time value={previous.until} form="day" />),
   },
@@ -164,23 +163,19 @@ export function RegisterPage(): ReactNode {
   return (
     <RecordList
       kind="risks"
-      title="Risk register"
-      intro={
-        worseSince === undefined
-          ? 'The risks of the organisation.'
-          : 'Risks that are rated higher now than they were then, without those made since.'
-      }
+      title={texts.riskRegister}
+      intro={worseSince === undefined ? texts.theRisksOfTheOrganisation : texts.worseIntro}
       filters={[
-        { name: 'worseSince', label: 'Got worse since' },
-        { name: 'status', label: 'Status', choices: valuesOf('RiskStatus') },
-        { name: 'level', label: 'Current level', choices: valuesOf('Level') },
-        { name: 'category', label: 'Category' },
-        { name: 'controlId', label: 'Control' },
-        { name: 'ownerId', label: 'Owner' },
+        { name: 'worseSince', label: texts.gotWorseSince },
+        { name: 'status', label: texts.status, choices: valuesOf('RiskStatus') },
+        { name: 'level', label: texts.currentLevel, choices: valuesOf('Level') },
+        { name: 'category', label: texts.category },
+        { name: 'controlId', label: texts.controlHead },
+        { name: 'ownerId', label: texts.owner },
       ]}
       columns={[
         {
-          title: 'Risk',
+          title: texts.riskHead,
           sort: 'title',
           cell: ({ id, title, refId }) => <Name kind="risks" id={id} name={title} refId={refId} />,
         },
@@ -188,9 +183,9 @@ export function RegisterPage(): ReactNode {
         ...columnsOf('risks', { category: { width: '8rem' }, status: { width: '8.5rem' } }),
         ...(worseSince === undefined
           ? columnsOf('risks', {
-              inherent: { width: '7rem', title: 'Inherent' },
-              current: { width: '7rem', title: 'Current', sort: '-currentScore' },
-              residual: { width: '7rem', title: 'Residual' },
+              inherent: { width: '7rem', title: texts.inherent },
+              current: { width: '7rem', title: texts.current, sort: '-currentScore' },
+              residual: { width: '7rem', title: texts.residual },
             })
           : []),
         ...columnsOf('risks', {
@@ -205,15 +200,15 @@ export function RegisterPage(): ReactNode {
 export const ControlsPage = (): ReactNode => (
   <RecordList
     kind="controls"
-    title="Controls"
-    intro="Measures against risks, and the requirements they meet."
+    title={texts.controls}
+    intro={texts.controlsIntro}
     filters={[
-      { name: 'status', label: 'Status', choices: valuesOf('ControlStatus') },
-      { name: 'framework', label: 'Framework id' },
+      { name: 'status', label: texts.status, choices: valuesOf('ControlStatus') },
+      { name: 'framework', label: texts.frameworkId },
     ]}
     columns={[
       {
-        title: 'Control',
+        title: texts.controlHead,
         sort: 'title',
         cell: ({ id, title, refId }) => <Name kind="controls" id={id} name={title} refId={refId} />,
       },
@@ -224,7 +219,7 @@ export const ControlsPage = (): ReactNode => (
           cell: (refs) => refs.map(({ requirementId }) => requirementId).join(', ') || '–',
         },
         lastTestedAt: { width: '9rem' },
-        testResult: { width: '8rem', title: 'Result' },
+        testResult: { width: '8rem', title: texts.result },
         updatedAt: { width: '9rem', cell: ago, sort: '-updatedAt' },
       }),
     ]}
@@ -234,17 +229,17 @@ export const ControlsPage = (): ReactNode => (
 export const AssetsPage = (): ReactNode => (
   <RecordList
     kind="assets"
-    title="Assets"
-    intro="What the risks apply to."
+    title={texts.assets}
+    intro={texts.assetsIntro}
     filters={[
-      { name: 'criticality', label: 'Criticality', choices: valuesOf('Criticality') },
-      { name: 'type', label: 'Type' },
-      { name: 'controlId', label: 'Control' },
-      { name: 'ownerId', label: 'Owner' },
+      { name: 'criticality', label: texts.criticality, choices: valuesOf('Criticality') },
+      { name: 'type', label: texts.type },
+      { name: 'controlId', label: texts.controlHead },
+      { name: 'ownerId', label: texts.owner },
     ]}
     columns={[
       {
-        title: 'Asset',
+        title: texts.assetHead,
         sort: 'name',
         cell: ({ id, name, refId }) => <Name kind="assets" id={id} name={name} refId={refId} />,
       },
@@ -262,11 +257,15 @@ export const AssetsPage = (): ReactNode => (
 export const PoliciesPage = (): ReactNode => (
   <RecordList
     kind="policies"
-    title="Policies"
-    intro="The rules of the organisation, by version."
-    filters={[{ name: 'status', label: 'Status', choices: valuesOf('PolicyStatus') }]}
+    title={texts.policies}
+    intro={texts.policiesIntro}
+    filters={[{ name: 'status', label: texts.status, choices: valuesOf('PolicyStatus') }]}
     columns={[
-      { title: 'Policy', sort: 'title', cell: ({ id, title }) => <Name kind="policies" id={id} name={title} /> },
+      {
+        title: texts.policyHead,
+        sort: 'title',
+        cell: ({ id, title }) => <Name kind="policies" id={id} name={title} />,
+      },
       ...columnsOf('policies', {
         version: { width: '6rem' },
         status: { width: '9rem' },
@@ -284,20 +283,24 @@ export function EvidenceListPage(): ReactNode {
   return (
     <RecordList
       kind="evidence"
-      title="Evidence"
-      intro="What shows that controls work."
+      title={texts.evidence}
+      intro={texts.evidenceIntro}
       actions={
         <Button component={Link} to={to('evidence')} variant="default">
-          As a board
+          {texts.asABoard}
         </Button>
       }
       filters={[
-        { name: 'state', label: 'State', choices: valuesOf('EvidenceState') },
-        { name: 'controlId', label: 'Control' },
-        { name: 'ownerId', label: 'Owner' },
+        { name: 'state', label: texts.state, choices: valuesOf('EvidenceState') },
+        { name: 'controlId', label: texts.controlHead },
+        { name: 'ownerId', label: texts.owner },
       ]}
       columns={[
-        { title: 'Evidence', sort: 'title', cell: ({ id, title }) => <Name kind="evidence" id={id} name={title} /> },
+        {
+          title: texts.evidence,
+          sort: 'title',
+          cell: ({ id, title }) => <Name kind="evidence" id={id} name={title} />,
+        },
         ...columnsOf('evidence', {
           kind: { width: '8rem', cell: inWords },
           state: { width: '9rem' },

@@ -6,6 +6,7 @@ import { CopyButton } from '../../shell/code-text.tsx';
 import { useOrganization } from './organization.tsx';
 import { KINDS } from './record-kinds.ts';
 import { recordQuery, type InOrganization, type Kind, type Views } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** A record that others name, kept while pages that name it are read. */
 export const namedQuery = (inOrg: InOrganization, kind: Kind, id: string) => ({
@@ -36,7 +37,7 @@ export function RecordName({ kind, id }: { readonly kind: Kind; readonly id: str
       >
         {title}
       </Anchor>
-      <CopyButton value={id} label={`Copy the id of ${title}`} />
+      <CopyButton value={id} label={texts.copyTheIdOf(title)} />
     </Group>
   );
 }
@@ -50,7 +51,9 @@ export const RecordNames = ({ kind, ids }: { readonly kind: Kind; readonly ids: 
       <RecordName key={id} kind={kind} id={id} />
     ))}
     {ids.length > MOST_NAMES && (
-      <Text size="sm" c="dimmed" component="span">{`and ${ids.length - MOST_NAMES} more`}</Text>
+      <Text size="sm" c="dimmed" component="span">
+        {texts.andMore(ids.length - MOST_NAMES)}
+      </Text>
     )}
   </Group>
 );

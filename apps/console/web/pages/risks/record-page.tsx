@@ -28,6 +28,7 @@ import {
   type RiskSchemas,
   type Versioned,
 } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 
 export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
@@ -36,7 +37,7 @@ export function NewRecordPage({ kind }: { readonly kind: Kind }): ReactNode {
   const reload = useReload();
   const { one, list, page } = KINDS[kind];
   return (
-    <Page title={`New ${one}`} above={[{ title: list, to: to(page) }]}>
+    <Page title={texts.newOf(one)} above={[{ title: list, to: to(page) }]}>
       <RecordCreator
         kind={kind}
         onLeave={() => void navigate(to(page))}
@@ -80,7 +81,7 @@ function Found({ kind, found }: FoundProps): ReactNode {
   const actions = opened === undefined && (
     <>
       {isAnchored && may('proof:read') && <ProveButton of={provableEvidence(orgId, { id: found.record.id, title })} />}
-      {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>Edit</Button>}
+      {may(`${resource}:update`) && <Button onClick={() => setOpened(found)}>{texts.edit}</Button>}
       {may(`${resource}:delete`) && <Removal kind={kind} found={found} title={title} />}
     </>
   );
@@ -89,7 +90,7 @@ function Found({ kind, found }: FoundProps): ReactNode {
       title={title}
       above={[{ title: list, to: to(page) }]}
       actions={actions}
-      intro={<CodeText value={found.record.id} label="the id" />}
+      intro={<CodeText value={found.record.id} label={texts.copyTheId} />}
     >
       {opened === undefined ? (
         <>
@@ -122,11 +123,14 @@ function AcceptanceNote({ risk }: { readonly risk: RiskSchemas['RiskView'] }): R
     <Alert
       color={acceptance.stale ? 'yellow' : 'gray'}
       variant="light"
-      title={acceptance.stale ? 'The acceptance no longer holds' : 'Accepted'}
+      title={acceptance.stale ? texts.theAcceptanceNoLongerHolds : texts.accepted}
     >
-      By <span className="wrap">{acceptance.acceptedBy}</span>, <Time value={acceptance.acceptedAt} form="day" />, until{' '}
-      <Time value={acceptance.expiresAt} form="day" />.{' '}
-      {acceptance.stale && 'It has ended, or the residual rating changed since: somebody has to accept the risk again.'}
+      {texts.acceptedByUntil(
+        <span className="wrap">{acceptance.acceptedBy}</span>,
+        <Time value={acceptance.acceptedAt} form="day" />,
+        <Time value={acceptance.expiresAt} form="day" />,
+      )}{' '}
+      {acceptance.stale && texts.acceptanceHasEnded}
     </Alert>
   );
 }
@@ -169,12 +173,12 @@ function Removal({
   return (
     <>
       <Button variant="default" onClick={() => setAsked(true)}>
-        Delete
+        {texts.remove}
       </Button>
       {asked && (
         <ConfirmDialog
-          title={`Delete this ${one}?`}
-          action="Delete"
+          title={texts.deleteThis(one)}
+          action={texts.remove}
           tone="danger"
           onClose={() => setAsked(false)}
           run={() => removeRecord(inOrg, kind, { id: found.record.id, etag: found.etag })}
@@ -186,7 +190,7 @@ function Removal({
           <Text size="sm" className="wrap">
             {title}
           </Text>
-          <Text size="sm">It is gone from every list. The audit keeps who deleted it.</Text>
+          <Text size="sm">{texts.deleteHint}</Text>
         </ConfirmDialog>
       )}
     </>

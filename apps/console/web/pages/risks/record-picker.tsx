@@ -7,6 +7,7 @@ import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { useOrganization, usePersonName } from './organization.tsx';
 import { namedQuery, titleOf } from './record-names.tsx';
 import { recordPages, type Kind } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 const SEARCHED_AFTER_MS = 250;
 const SHOWN = 20;
@@ -71,7 +72,7 @@ function useRecordOptions(
   const options = (found.data?.items ?? []).map((record) => ({ value: record.id, label: titleOf(record) }));
   return {
     data: withChosen(options, chosen),
-    nothingFoundMessage: found.isPending ? 'Loading' : 'Nothing matches these words',
+    nothingFoundMessage: found.isPending ? texts.loading : texts.nothingMatchesTheseWords,
   };
 }
 
@@ -114,14 +115,14 @@ export function RecordPicker({
       {...options}
       searchable
       clearable
-      placeholder="All"
+      placeholder={texts.all}
       w={200}
       onSearchChange={onSearchChange}
       onDropdownOpen={onDropdownOpen}
       filter={asFound}
       value={value ?? null}
       onChange={onChange}
-      clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
+      clearButtonProps={{ 'aria-label': texts.clear(input.label) }}
     />
   );
 }
@@ -164,8 +165,8 @@ export function PersonPicker({
       filter={asFound}
       value={value ?? null}
       onChange={onChange}
-      clearButtonProps={{ 'aria-label': `Clear ${input.label}` }}
-      nothingFoundMessage={found.isPending ? 'Loading' : 'Nobody matches these words'}
+      clearButtonProps={{ 'aria-label': texts.clear(input.label) }}
+      nothingFoundMessage={found.isPending ? texts.loading : texts.nobodyMatchesTheseWords}
     />
   );
 }

@@ -1,5 +1,6 @@
 import { schemas } from '@sealgate/client/risk-partner-forms';
 import type { Kind } from './risk-api.ts';
+import * as texts from './texts.ts';
 
 /** A JSON schema, as far as forms read it. */
 interface Schema {
@@ -59,8 +60,8 @@ const OBJECTS: Readonly<Record<string, Field['kind']>> = {
 
 /** Hints on how to use an input. */
 const HINTS: Readonly<Partial<Record<Field['kind'], string>>> = {
-  ids: 'Search by title, name, reference or id.',
-  requirements: 'Framework id, a slash and the requirement, each followed by Enter.',
+  ids: texts.recordPickerHint,
+  requirements: texts.requirementsHint,
 };
 
 function kindOf({ type, format, pattern, items }: Schema, name: string | undefined): Field['kind'] {

@@ -8,6 +8,7 @@ import { KIND_OF_IDS } from './record-kinds.ts';
 import { RecordNames } from './record-names.tsx';
 import type { Field } from './record-schemas.ts';
 import type { RiskSchemas } from './risk-api.ts';
+import * as texts from './texts.ts';
 import classes from './risks.module.css';
 import { inWords, levelOf } from './words.ts';
 
@@ -54,7 +55,7 @@ export const ScoreMove = ({ from, to }: { readonly from: Scored | undefined; rea
     {from && (
       <>
         <Score score={from.score} />
-        <span role="img" aria-label="then">
+        <span role="img" aria-label={texts.then}>
           →
         </span>
       </>
@@ -70,14 +71,14 @@ function Linked({ name, ids }: { readonly name: string; readonly ids: readonly s
 
 const NONE = (
   <Text component="span" c="dimmed" size="sm">
-    None
+    {texts.none}
   </Text>
 );
 
 /** Formatters by kind of value; other kinds are text. */
 const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string) => ReactNode>>> = {
   choice: (value) => <Status value={String(value)} />,
-  flag: (value) => (value === true ? 'Yes' : 'No'),
+  flag: (value) => (value === true ? texts.yes : texts.no),
   time: (value) => <Time value={String(value)} />,
   ids: (value, name) => <Linked name={name} ids={value as string[]} />,
   requirements: (value) =>
@@ -89,23 +90,21 @@ const READ: Readonly<Partial<Record<Field['kind'], (value: unknown, name: string
     return (
       <Group gap={8}>
         <Score score={likelihood * impact} />
-        <Text size="sm" c="dimmed" component="span">{`likelihood ${likelihood}, impact ${impact}`}</Text>
+        <Text size="sm" c="dimmed" component="span">
+          {texts.likelihoodAndImpactOf(likelihood, impact)}
+        </Text>
       </Group>
     );
   },
   period(value) {
     const { from, to } = value as RiskSchemas['Period'];
-    return (
-      <>
-        {from && <Time value={from} />} to {to && <Time value={to} />}
-      </>
-    );
+    return texts.fromTo(from && <Time value={from} />, to && <Time value={to} />);
   },
 };
 
 const asText = (text: string): ReactNode =>
   /^[0-9a-f]{64}$/.test(text) ? (
-    <CodeText value={text} label="the hash" short={16} />
+    <CodeText value={text} label={texts.copyTheHash} short={16} />
   ) : (
     <span className={`wrap ${classes['typed'] ?? ''}`}>{text}</span>
   );
@@ -120,7 +119,7 @@ function PersonName({ id }: { readonly id: string }): ReactNode {
       <span className="wrap" title={id}>
         {name}
       </span>
-      <CopyButton value={id} label={`Copy the id of ${name}`} />
+      <CopyButton value={id} label={texts.copyTheIdOf(name)} />
     </Group>
   );
 }

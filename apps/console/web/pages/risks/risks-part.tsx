@@ -14,6 +14,7 @@ import { AssetsPage, ControlsPage, EvidenceListPage, PoliciesPage, RegisterPage 
 import { NewRecordPage, RecordPage } from './record-page.tsx';
 import type { Kind } from './risk-api.ts';
 import { RISK_PAGES } from './risk-pages.ts';
+import * as texts from './texts.ts';
 
 /** The risks of an organisation and related records; the URL of each page has the organisation. */
 export const RisksPart = (): ReactNode => (
@@ -61,7 +62,7 @@ function Frame(): ReactNode {
   return (
     <Stack gap="lg">
       <Group justify="space-between" align="flex-end" gap="sm">
-        <PartTabs label="Pages of Risks" tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
+        <PartTabs label={texts.pagesOfRisks} tabs={offered.map(({ path, title }) => ({ to: to(path), title }))} />
         <OrganizationSwitch />
       </Group>
       <Outlet />

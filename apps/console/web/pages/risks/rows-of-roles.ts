@@ -1,3 +1,4 @@
+import * as texts from './people-texts.ts';
 import type { Person } from './risk-api.ts';
 
 type Role = Person['roles'][number];
@@ -16,21 +17,17 @@ const SEE_ALL: readonly Role[] = ['owner', 'admin', 'risk_manager'];
 /** Which settings of a scope make a difference for people with these roles, in words. */
 export function rowsOfRoles(roles: readonly Role[]): RowsOfRoles {
   const has = (...wanted: readonly Role[]): boolean => roles.some((role) => wanted.includes(role));
-  if (roles.length === 0) return { decided: 'Without a role they see no rows.', isSensitiveAsked: false };
+  if (roles.length === 0) return { decided: texts.withoutRole, isSensitiveAsked: false };
   if (has(...SEE_ALL))
     return {
-      decided: 'Owners, administrators and risk managers see all rows, sensitive ones too.',
+      decided: texts.ownersSeeAll,
       isSensitiveAsked: false,
     };
   if (roles.every((role) => role === 'partner_read'))
-    return { decided: 'Partners read the metadata of all rows but sensitive ones.', isSensitiveAsked: false };
-  if (has('auditor', 'partner_read'))
-    return { decided: 'Auditors and partners see the rows of all departments.', isSensitiveAsked: true };
-  const does = has('contributor')
-    ? 'They read all risks, evidence and assets, and change the risks and evidence'
-    : 'They read all risks, evidence and assets';
+    return { decided: texts.partnersSeeMetadata, isSensitiveAsked: false };
+  if (has('auditor', 'partner_read')) return { decided: texts.auditorsSeeAllDepartments, isSensitiveAsked: true };
   return {
-    allRows: `${does}, of every department. Without this: only what they own, and the departments below.`,
+    allRows: has('contributor') ? texts.contributorsSeeAllRows : texts.othersSeeAllRows,
     isSensitiveAsked: true,
   };
 }

@@ -1,10 +1,12 @@
 import type { MemberRights } from '../../shell/mine.ts';
+import * as texts from './texts.ts';
 
 /** Of which rows numbers are, for somebody who does not see all; empty: of all. */
 export function rowsSeen({ unrestricted, departments, canReadSensitive }: MemberRights['scope']): string {
   if (unrestricted && canReadSensitive) return '';
-  const told = 'Numbers are of the rows that you may see:';
-  if (unrestricted) return `${told} sensitive rows of others are not among them.`;
-  const rows = ['your own', ...departments.map((department) => `those of ${department}`)].join(', ');
-  return `${told} ${rows}${canReadSensitive || departments.length === 0 ? '' : ', without sensitive ones of others'}.`;
+  if (unrestricted) return texts.numbersWithoutSensitive;
+  const rows = [texts.yourOwn, ...departments.map((department) => texts.rowsOfDepartment(department))].join(', ');
+  return canReadSensitive || departments.length === 0
+    ? texts.numbersOfRows(rows)
+    : texts.numbersOfRowsWithoutSensitive(rows);
 }

@@ -1,9 +1,8 @@
-/** Values whose display name is not the value as a sentence begins. */
-const NAMES: Readonly<Record<string, string>> = { admin: 'Administrator', partner_read: 'Partner (machine)' };
+import * as texts from './texts.ts';
 
 /** The display name of a value of the risk partner: `in_treatment` is In treatment. */
 export const inWords = (value: string): string =>
-  NAMES[value] ?? `${value.slice(0, 1).toUpperCase()}${value.slice(1).replaceAll('_', ' ')}`;
+  texts.valueNames[value] ?? `${value.slice(0, 1).toUpperCase()}${value.slice(1).replaceAll('_', ' ')}`;
 
 /** The levels of a score, worst last, for cell colours. */
 export const levelOf = (score: number): 'low' | 'medium' | 'high' | 'critical' =>

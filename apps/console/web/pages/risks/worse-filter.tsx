@@ -2,11 +2,12 @@ import { useState, type ReactNode } from 'react';
 import { Select } from '@mantine/core';
 import { TimeFilter } from '../filter-bar.tsx';
 import { beginOf, PERIODS, type Period } from './periods.ts';
+import * as texts from './texts.ts';
 
 const NAMES: Readonly<Record<Period, string>> = {
-  quarter: 'Start of this quarter',
-  days: '30 days ago',
-  year: '12 months ago',
+  quarter: texts.startOfThisQuarter,
+  days: texts.thirtyDaysAgo,
+  year: texts.twelveMonthsAgo,
 };
 const DATE = 'date';
 
@@ -33,17 +34,17 @@ export function WorseFilter({ label, value, onSet }: WorseFilterProps): ReactNod
       <Select
         label={label}
         clearable
-        placeholder="All"
+        placeholder={texts.all}
         w={200}
         value={isDate ? DATE : (period ?? null)}
-        data={[...PERIODS.map((one) => ({ value: one, label: NAMES[one] })), { value: DATE, label: 'A date' }]}
+        data={[...PERIODS.map((one) => ({ value: one, label: NAMES[one] })), { value: DATE, label: texts.aDate }]}
         onChange={(chosen) => {
           setAsksDate(chosen === DATE);
           if (chosen !== DATE) onSet(chosen && beginOf(chosen, nowMs));
         }}
-        clearButtonProps={{ 'aria-label': `Clear ${label}` }}
+        clearButtonProps={{ 'aria-label': texts.clear(label) }}
       />
-      {isDate && <TimeFilter label="Since" value={value} onSet={onSet} />}
+      {isDate && <TimeFilter label={texts.since} value={value} onSet={onSet} />}
     </>
   );
 }

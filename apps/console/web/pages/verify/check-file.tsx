@@ -1,6 +1,7 @@
 import { useId, useState, type ReactNode } from 'react';
 import { Icon } from '../../shell/icons.tsx';
 import type { Fingerprint } from './fingerprints.ts';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 
 /** A file is read into memory to be hashed. */
@@ -12,17 +13,15 @@ interface Result {
 }
 
 async function compare(file: File, fingerprints: readonly Fingerprint[]): Promise<Result> {
-  if (file.size > FILE_MAX_BYTES)
-    return { isSame: false, told: `${file.name} is larger than 256 MiB: compare its SHA-256 with another tool.` };
+  if (file.size > FILE_MAX_BYTES) return { isSame: false, told: texts.isLargerThan256MiB(file.name) };
   const bytes = await file.arrayBuffer().catch(() => undefined);
-  if (bytes === undefined) return { isSame: false, told: `${file.name} cannot be read.` };
+  if (bytes === undefined) return { isSame: false, told: texts.cannotBeRead(file.name) };
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes));
   const sha256 = Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
   const found = fingerprints.find((one) => one.sha256 === sha256);
-  if (found !== undefined)
-    return { isSame: true, told: `${file.name} is the file whose fingerprint was written (${found.member}).` };
-  const signed = fingerprints.length === 1 ? fingerprints[0]?.sha256 : `${fingerprints.length} others`;
-  return { isSame: false, told: `${file.name} is another file. Signed: ${signed}; your file: ${sha256}.` };
+  if (found !== undefined) return { isSame: true, told: texts.isTheFile(file.name, found.member) };
+  const signed = fingerprints.length === 1 ? fingerprints[0]?.sha256 : texts.others(fingerprints.length);
+  return { isSame: false, told: texts.isAnotherFile(file.name, signed, sha256) };
 }
 
 /** Hashes a file in the browser and compares it with the fingerprints in the content; the file is sent nowhere. */
@@ -33,9 +32,9 @@ export function CheckFile({ fingerprints }: { readonly fingerprints: readonly Fi
   const check = async (file: File): Promise<void> => setResult(await compare(file, fingerprints));
   return (
     <div className={classes['checkFile']}>
-      <label htmlFor={id}>Check this file</label>
+      <label htmlFor={id}>{texts.checkThisFile}</label>
       <p id={`${id}-help`} className={classes['help']}>
-        It is hashed in this browser, compared with the fingerprint that was written, and sent nowhere.
+        {texts.checkThisFileHint}
       </p>
       <input
         id={id}

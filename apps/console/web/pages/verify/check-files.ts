@@ -35,6 +35,7 @@ import {
   type Pins,
 } from './pins.ts';
 import { proofsByPeers, readTrust, recordByPeers, sealsByPeers } from './fabric-trust.ts';
+import * as texts from './file-texts.ts';
 import { sortFile, type NamedFile, type Sorted } from './sort-file.ts';
 
 type Kind =
@@ -138,7 +139,7 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
     ...of('fabric').map((proof) => fabricTask(proof, pins)),
     ...of('log-proof').map(({ name, text }) => logProofTask(name, text, pins)),
     ...receipts.flatMap(({ file }) => receiptTasks(file, { answer: acknowledged(file), content, declarations }, pins)),
-    ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, ANSWER_ALONE)),
+    ...answers.filter((answer) => !used.has(answer)).map(({ name }) => refused(name, texts.answerAlone)),
     ...declarations.map((declaration) => declarationTask(declaration, pins)),
     ...checkpointTasks(of('note'), of('path'), pins),
     ...of('decision').map(({ name, file }) =>
@@ -150,19 +151,12 @@ function tasksOf(sorted: readonly Sorted[], pins: Pins): Task[] {
     ...of('envelope').map(({ name, envelope }) => envelopeTask(name, envelope, pins)),
     ...of('eligibility').map(({ name, document }) => eligibilityTask(name, document, pins)),
     ...of('pack').map((pack) => packTask(pack, pins)),
-    ...(others.length === 0 ? of('record').map(({ name }) => refused(name, RECORD_ALONE)) : []),
+    ...(others.length === 0 ? of('record').map(({ name }) => refused(name, texts.recordAlone)) : []),
     ...(isBody && others.length > 0 ? delivered.map((record) => deliveryTask(record, others, pins)) : []),
     ...left.map((other) => signedTask(other, pins)),
     ...of('unreadable').map(({ name, why }) => refused(name, why)),
   ];
 }
-
-const ANSWER_ALONE = 'An answer proves nothing by itself: drop the proof of one of its records beside it.';
-const RECORD_ALONE =
-  'A record proves nothing by itself: drop its proof; or, of a webhook, the delivery beside it, byte by byte as it was sent.';
-const PATH_ALONE = 'This connects two checkpoints: drop both beside it.';
-const NOT_CONNECTED =
-  'These trees have different sizes: drop what connects them beside them, a list of hashes or {"consistencyPath": [...]}. From tiles, "sealgate-verify consistency --tiles" makes it.';
 
 const ready = (checked: Checked): Task => ({ name: checked.name, judge: () => Promise.resolve(checked) });
 const refused = (name: string, why: string): Task => ready({ kind: 'unreadable', name, why });
@@ -251,7 +245,7 @@ function checkpointTasks(notes: readonly Of<'note'>[], paths: readonly Of<'path'
     task('checkpoint', name, { check: () => checkCheckpoint({ note, where: name, verifier: requiredVerifier(pins) }) }),
   );
   const pairs = pairsOf(notes, paths.length > 0);
-  const useless = pairs.length === 0 ? paths.map(({ name }) => refused(name, PATH_ALONE)) : [];
+  const useless = pairs.length === 0 ? paths.map(({ name }) => refused(name, texts.pathAlone)) : [];
   return [...each, ...pairs.map(([older, newer]) => pairTask(older, newer, { paths, pins })), ...useless];
 }
 
@@ -287,7 +281,7 @@ function pairTask(
     check: () => {
       // An empty tree, or one of the same size, needs no path.
       if (paths.length === 0 && sizeOf(older) > 0 && sizeOf(older) !== sizeOf(newer))
-        throw new UnreadableError(NOT_CONNECTED);
+        throw new UnreadableError(texts.notConnected);
       // Only the trees show which path belongs to which pair.
       const reports = paths.map(({ connection }) => check(connection));
       return reports.find(({ verified }) => verified) ?? reports[0] ?? check(undefined);

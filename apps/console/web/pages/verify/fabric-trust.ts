@@ -6,12 +6,10 @@ import {
   type readPackFile,
   type Report,
 } from '@sealgate/verify/checks';
+import * as texts from './file-texts.ts';
 import { NoKeyError, type Pins } from './pins.ts';
 
 type PackFile = ReturnType<typeof readPackFile>;
-
-const NO_TRUST =
-  'A proof on Fabric is checked with the trust file of its channel: drop it beside the file, from where you trust it. "npx sealgate fabric trust" makes it.';
 
 /** Loads what parses certificates. Throws UnreadableError for a text that is no trust file. */
 export async function readTrust(name: string, text: string) {
@@ -21,7 +19,7 @@ export async function readTrust(name: string, text: string) {
 
 /** The trust file that was dropped. Throws NoKeyError without one, as those below. */
 function requiredTrust({ trust: text }: Pins) {
-  if (text === '') throw new NoKeyError('trust', NO_TRUST);
+  if (text === '') throw new NoKeyError('trust', texts.noTrust);
   return readTrust('the trust file', text);
 }
 

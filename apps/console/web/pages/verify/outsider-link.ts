@@ -1,11 +1,11 @@
 import { canonical, type JsonValue } from '@sealgate/json';
 import type { ReceiptFile } from '@sealgate/verify/checks';
+import * as texts from './file-texts.ts';
 
 const NAME = '#proof=';
 /** Far above every proof, and below what browsers keep of an address. */
 const MAX_CHARACTERS = 1_000_000;
 const MAX_BYTES = 2_000_000;
-const DAMAGED = 'The proof in this link is damaged: it may have been cut when it was copied.';
 
 /**
  * The fragment of a link that carries a proof: receipt and inclusion path, without the content. Browsers send no
@@ -26,11 +26,11 @@ export const hasProof = (fragment: string): boolean => fragment.startsWith(NAME)
 export async function proofIn(fragment: string): Promise<Uint8Array | undefined> {
   if (!hasProof(fragment)) return undefined;
   const text = fragment.slice(NAME.length);
-  if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw new Error(DAMAGED);
+  if (text.length > MAX_CHARACTERS || !/^[A-Za-z0-9_-]+$/.test(text)) throw new Error(texts.damaged);
   try {
     return await inflated(Uint8Array.from(atob(text.replaceAll('-', '+').replaceAll('_', '/')), codeOf));
   } catch (cause) {
-    throw new Error(DAMAGED, { cause });
+    throw new Error(texts.damaged, { cause });
   }
 }
 
@@ -45,7 +45,7 @@ async function inflated(packed: Uint8Array<ArrayBuffer>): Promise<Uint8Array> {
     size += value.length;
     if (size > MAX_BYTES) {
       await reader.cancel();
-      throw new Error('It is too long.');
+      throw new Error(texts.itIsTooLong);
     }
     parts.push(new Uint8Array(value));
   }

@@ -10,6 +10,7 @@ import {
   verifierFrom,
   witnessed,
 } from '@sealgate/verify/checks';
+import * as texts from './file-texts.ts';
 
 /** The trusted keys and policies, as typed. */
 export interface Pins {
@@ -58,10 +59,7 @@ export function requiredVerifier(pins: Pins): NoteVerifier {
 export function pinnedVerifier({ logKeys }: Pins): NoteVerifier {
   const lines = linesOf(logKeys);
   if (lines.length === 0) {
-    throw new NoKeyError(
-      'log',
-      'Choose the key to check against: paste the key of the log above, from where you trust it.',
-    );
+    throw new NoKeyError('log', texts.logKeyIsMissing);
   }
   return jointVerifier(
     lines.map((line, index) => verifierFrom(line, `Line ${index + 1} of the keys`)),
@@ -83,14 +81,11 @@ export function signatureOf(pins: Pins): { readonly jws: string; readonly jwks: 
 export function senderKeysOf({ senderKeys }: Pins): NonNullable<ReturnType<typeof senderKey>>[] {
   const lines = linesOf(senderKeys);
   if (lines.length === 0) {
-    throw new NoKeyError(
-      'sender',
-      'Choose the key to check against: paste the public key of the sender above (whpk_...).',
-    );
+    throw new NoKeyError('sender', texts.senderKeyIsMissing);
   }
   return lines.map((line, index) => {
     const key = senderKey(line);
     if (key !== undefined) return key;
-    throw new UnreadableError(`Line ${index + 1} of the senders' keys is none: whpk_ and 32 bytes in base64.`);
+    throw new UnreadableError(texts.senderKeyFault(index + 1));
   });
 }

@@ -5,15 +5,13 @@ import type { ReceiptFile, Report, StepStatus } from '@sealgate/verify/checks';
 import { formatNumber } from '../../shell/formats.ts';
 import classes from './verify.module.css';
 import { StepMark } from './report-view.tsx';
+import * as texts from './texts.ts';
 
 interface Level {
   readonly sibling: string;
   readonly side: 'left' | 'right';
   readonly above: string;
 }
-
-const counted = (count: number, one: string, many: string): string =>
-  `${formatNumber(count)} ${count === 1 ? one : many}`;
 
 const half = (value: number): number => Math.floor(value / 2);
 
@@ -56,29 +54,26 @@ export function ProofDrawing({ file, report }: DrawingProps): ReactNode {
   const levels = climb(proof);
   const root = levels.at(-1)?.above ?? proof.leafHash;
   const [, , rootText = ''] = proof.checkpoint.split('\n');
+  const { length } = proof.inclusionPath;
   const signedRoot = Bytes.from(rootText, 'base64').toString('hex');
   return (
-    <ol className={classes['drawing']} aria-label="The proof, from the signature down to the content">
-      <Stage title="Signature" status={statusOf(report, 'signature', 'checkpoint', 'origin')}>
-        The checkpoint of {counted(proof.treeSize, 'entry', 'entries')}, against the pinned key. A checkpoint signs the
-        log as it was then: what was written later is under later ones.
+    <ol className={classes['drawing']} aria-label={texts.drawingLabel}>
+      <Stage title={texts.signature} status={statusOf(report, 'signature', 'checkpoint', 'origin')}>
+        {texts.signatureHint(texts.entries(proof.treeSize, formatNumber(proof.treeSize)))}
       </Stage>
-      <Stage title="Root" status={statusOf(report, 'inclusion', 'size')}>
-        <Hash label="computed" value={root} />
-        <Hash label="signed" value={signedRoot} />
+      <Stage title={texts.root} status={statusOf(report, 'inclusion', 'size')}>
+        <Hash label={texts.computed} value={root} />
+        <Hash label={texts.signed} value={signedRoot} />
       </Stage>
-      <Stage
-        title={`Path of ${counted(proof.inclusionPath.length, 'hash', 'hashes')}`}
-        status={statusOf(report, 'inclusion')}
-      >
+      <Stage title={texts.pathOf(texts.hashes(length, formatNumber(length)))} status={statusOf(report, 'inclusion')}>
         {levels.length > 0 && (
           <details>
-            <summary>Each hash on the way up</summary>
+            <summary>{texts.eachHashOnTheWayUp}</summary>
             <ol className={classes['levels']} reversed>
               {levels.toReversed().map(({ sibling, side, above }) => (
                 <li key={above}>
-                  <Hash label={`with ${side}`} value={sibling} />
-                  <Hash label="gives" value={above} />
+                  <Hash label={side === 'left' ? texts.withLeft : texts.withRight} value={sibling} />
+                  <Hash label={texts.gives} value={above} />
                 </li>
               ))}
             </ol>
@@ -86,14 +81,14 @@ export function ProofDrawing({ file, report }: DrawingProps): ReactNode {
         )}
       </Stage>
       <Stage
-        title={`Leaf ${formatNumber(proof.index)}`}
+        title={texts.leaf(formatNumber(proof.index))}
         status={receipt === undefined ? statusOf(report, 'inclusion') : statusOf(report, 'leaf', 'agreement')}
       >
-        <Hash label={receipt === undefined ? 'in the log' : 'of the receipt'} value={proof.leafHash} />
+        <Hash label={receipt === undefined ? texts.inTheLog : texts.ofTheReceipt} value={proof.leafHash} />
       </Stage>
       {receipt !== undefined && (
-        <Stage title="Content" status={statusOf(report, 'content')}>
-          <Hash label={receipt.salt === null ? 'erased' : 'data hash'} value={receipt.dataHash} />
+        <Stage title={texts.content} status={statusOf(report, 'content')}>
+          <Hash label={receipt.salt === null ? texts.erased : texts.dataHash} value={receipt.dataHash} />
         </Stage>
       )}
     </ol>

@@ -1,6 +1,7 @@
 import { useState, type ReactNode } from 'react';
 import type { Pins } from './pins.ts';
 import type { NamedFile } from './sort-file.ts';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 
 /** The keys that this site publishes. */
@@ -32,13 +33,9 @@ export function Published({ from, files, onTaken }: PublishedProps): ReactNode {
   return (
     <div className={classes['published']}>
       <button type="button" className={classes['button']} onClick={() => void take()} disabled={state.isBusy}>
-        Use this ledger’s published keys
+        {texts.useThisLedgersPublishedKeys}
       </button>
-      <p className={classes['help']}>
-        This ledger publishes its keys at <code className="wrap">{from.where}</code>. Taken from here, they show that
-        nobody else changed your file; whoever runs this site could publish any key. To be sure of them as well, compare
-        with a key that you have from elsewhere.
-      </p>
+      <p className={classes['help']}>{texts.publishedHint(<code className="wrap">{from.where}</code>)}</p>
       {state.fault !== undefined && (
         <p role="alert" className={`${classes['verdict']} ${classes['failed']}`}>
           <span className="wrap">{state.fault}</span>

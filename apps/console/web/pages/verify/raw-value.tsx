@@ -1,5 +1,6 @@
 import { useState, type ReactNode } from 'react';
 import { formatMoment } from '../../shell/formats.ts';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 
 /** A moment as RFC 3339 writes it. */
@@ -27,7 +28,7 @@ const LocalTime = ({ value }: { readonly value: string }): ReactNode => (
 /** A moment in the reader's time; as it was written in the tooltip and behind a button. */
 export const Moment = ({ value }: { readonly value: string }): ReactNode => (
   <>
-    <LocalTime value={value} /> <CopyRaw value={value} label="the time as it was written" />
+    <LocalTime value={value} /> <CopyRaw value={value} label={texts.copyTheTimeAsItWasWritten} />
   </>
 );
 
@@ -47,13 +48,13 @@ function CopyRaw({ value, label }: { readonly value: string; readonly label: str
   const copy = async (): Promise<void> => {
     try {
       await navigator.clipboard.writeText(value);
-      setSaid('Copied');
+      setSaid(texts.copied);
     } catch {
-      setSaid('The browser refused to copy');
+      setSaid(texts.theBrowserRefusedToCopy);
     }
   };
   return (
-    <button type="button" className={classes['copy']} aria-label={`Copy ${label}`} onClick={() => void copy()}>
+    <button type="button" className={classes['copy']} aria-label={label} onClick={() => void copy()}>
       <span aria-live="polite">{said}</span>
     </button>
   );

@@ -4,6 +4,7 @@ import { Icon } from '../../shell/icons.tsx';
 import { StateBadge } from '../../shell/state-badge.tsx';
 import { Sentence } from './raw-value.tsx';
 import { askedBy, failureInWords } from './step-words.ts';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 
 /** The report of a check: the conclusion, then each step. */
@@ -21,7 +22,7 @@ export function Verdict({ report: { verified, steps, conclusion } }: { report: R
     <p className={`${classes['verdict']} ${verified ? classes['ok'] : classes['failed']}`} role="status">
       <Icon name={verified ? 'check' : 'cross'} />
       <span className="wrap">
-        <strong>{verified ? 'Verified.' : 'Not verified.'}</strong>{' '}
+        <strong>{verified ? texts.verified : texts.notVerified}</strong>{' '}
         {reason === undefined ? (
           <Sentence text={conclusion} />
         ) : (
@@ -61,7 +62,11 @@ export const Steps = ({ report }: { report: Report }): ReactNode => (
 );
 
 function Compared({ step }: { step: Step }): ReactNode {
-  const facts = Object.entries({ where: step.where, expected: step.expected, found: step.found });
+  const facts = [
+    [texts.where, step.where],
+    [texts.expected, step.expected],
+    [texts.found, step.found],
+  ] as const;
   const told = facts.filter(([, value]) => value !== undefined);
   if (told.length === 0) return null;
   return (
@@ -80,7 +85,7 @@ function Compared({ step }: { step: Step }): ReactNode {
 
 /** The result of a step, as word, shape and colour. */
 export function StepMark({ status }: { status: StepStatus }): ReactNode {
-  if (status === 'ok') return <StateBadge tone="good">Holds</StateBadge>;
-  if (status === 'failed') return <StateBadge tone="bad">Fails</StateBadge>;
-  return <StateBadge tone="wait">Not checked</StateBadge>;
+  if (status === 'ok') return <StateBadge tone="good">{texts.holds}</StateBadge>;
+  if (status === 'failed') return <StateBadge tone="bad">{texts.fails}</StateBadge>;
+  return <StateBadge tone="wait">{texts.notChecked}</StateBadge>;
 }

@@ -7,6 +7,7 @@ import type { Checked } from './check-files.ts';
 import { fingerprintsIn } from './fingerprints.ts';
 import { ProofDrawing } from './proof-drawing.tsx';
 import { Steps, Verdict } from './report-view.tsx';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 import { Changed, Content, Subject, Written } from './written.tsx';
 
@@ -50,12 +51,7 @@ function OfRecord({
     <div className={classes['beside']}>
       <div className={classes['written']}>
         <Changed members={changed} />
-        {changed.length === 0 && isOtherContent && (
-          <p className={classes['help']}>
-            Which member was changed, a hash does not tell. Drop the content as you know it beside this file: whichever
-            of the two was written, the members that differ are named.
-          </p>
-        )}
+        {changed.length === 0 && isOtherContent && <p className={classes['help']}>{texts.whichMemberWasChanged}</p>}
         <Written file={receipt} report={report} dropped={dropped} />
         {/* Only fingerprints that were proved say something about a file. */}
         {report.verified && isContent && <CheckFile fingerprints={fingerprintsIn(written)} />}
@@ -73,12 +69,11 @@ function Decided({ file, report }: { readonly file: DecisionFile; readonly repor
   const { decision, following, head, receipt } = file;
   return (
     <div className={classes['beside']}>
-      <section className={classes['written']} aria-label="What was decided">
-        <h3>{report.verified ? 'What was decided' : 'What the file says was decided'}</h3>
+      <section className={classes['written']} aria-label={texts.whatWasDecided}>
+        <h3>{report.verified ? texts.whatWasDecided : texts.whatTheFileSaysWasDecided}</h3>
         <Content value={{ ...decision, reason_codes: [...decision.reason_codes] }} />
         <p className={classes['help']}>
-          Each decision has a hash over itself and the one before it. By {formatNumber(following.length)} more this one
-          leads to the hash of decision {formatNumber(head.last_seq)}, which is in the ledger.
+          {texts.decisionChainHint(formatNumber(following.length), formatNumber(head.last_seq))}
         </p>
       </section>
       <div className={classes['written']}>

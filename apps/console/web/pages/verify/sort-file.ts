@@ -20,6 +20,7 @@ import {
   type FabricProofFile,
   type ReceiptFile,
 } from '@sealgate/verify/checks';
+import * as texts from './file-texts.ts';
 
 export interface NamedFile {
   readonly name: string;
@@ -61,7 +62,7 @@ type Members = { readonly [member: string]: JsonValue };
 
 /** Determines the type of a file. Never throws because of its content. */
 export function sortFile({ name, bytes }: NamedFile): Sorted {
-  if (bytes.length === 0) return { is: 'unreadable', name, why: `${name} is empty.` };
+  if (bytes.length === 0) return { is: 'unreadable', name, why: texts.isEmpty(name) };
   const text = textIn(bytes);
   if (text?.startsWith('c2sp.org/tlog-proof@') === true) return { is: 'log-proof', name, text };
   if (text !== undefined && isPolicy(text)) return { is: 'policy', name, text };
@@ -74,15 +75,12 @@ export function sortFile({ name, bytes }: NamedFile): Sorted {
     return { is: 'other', name, bytes, value: undefined, why: error.message };
   }
   try {
-    return known(name, value, text ?? '') ?? { is: 'other', name, bytes, value, why: `${name} ${UNKNOWN}` };
+    return known(name, value, text ?? '') ?? { is: 'other', name, bytes, value, why: texts.isNotKnown(name) };
   } catch (error) {
     if (!(error instanceof UnreadableError)) throw error;
     return { is: 'unreadable', name, why: error.message };
   }
 }
-
-const UNKNOWN =
-  'is no proof, policy, answer, checkpoint, declaration, envelope, eligibility record, pack or key set that is known here. Content and deliveries are checked beside the proof or the record that they belong to, signed documents with their signature and key set above.';
 
 /** Throws UnreadableError if a member is missing. */
 function known(name: string, value: JsonValue, text: string): Sorted | undefined {

@@ -7,28 +7,29 @@ import { noPins, type Pins } from './pins.ts';
 import { Published, type PublishedKeys } from './published.tsx';
 import { Reported } from './reported.tsx';
 import { sortFile, type NamedFile } from './sort-file.ts';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 import { Subject } from './written.tsx';
 
 const titles = {
-  receipt: 'A record and its proof',
-  proof: 'A stand-alone proof',
-  answer: 'An answer to a write, and its proof',
-  checkpoint: 'A checkpoint',
-  consistency: 'Two checkpoints of one log',
-  decision: 'A decision of the gate',
-  declaration: 'A declared loss',
-  envelope: 'A partner envelope',
-  fabric: 'A record on Fabric and its proof',
-  eligibility: 'An eligibility record',
-  pack: 'An assessor pack',
-  delivery: 'A delivery and its record',
-  signed: 'A signed document',
-  keys: 'A key set',
-  policy: 'A policy of witnesses',
-  trust: 'The trust file of a Fabric channel',
-  unreadable: 'Not checked',
-  unkeyed: 'Not checked yet',
+  receipt: texts.aRecordAndItsProof,
+  proof: texts.aStandAloneProof,
+  answer: texts.anAnswerToAWrite,
+  checkpoint: texts.aCheckpoint,
+  consistency: texts.twoCheckpointsOfOneLog,
+  decision: texts.aDecisionOfTheGate,
+  declaration: texts.aDeclaredLoss,
+  envelope: texts.aPartnerEnvelope,
+  fabric: texts.aRecordOnFabricAndItsProof,
+  eligibility: texts.anEligibilityRecord,
+  pack: texts.anAssessorPack,
+  delivery: texts.aDeliveryAndItsRecord,
+  signed: texts.aSignedDocument,
+  keys: texts.aKeySet,
+  policy: texts.aPolicyOfWitnesses,
+  trust: texts.theTrustFileOfAFabric,
+  unreadable: texts.notChecked,
+  unkeyed: texts.notCheckedYet,
 } as const;
 
 /** Maximum number of files dropped at once. */
@@ -39,10 +40,10 @@ const FILE_MAX_BYTES = 8 * 1024 * 1024;
 
 /** The reason not to read a file; undefined if it is acceptable. */
 function refusalOf({ size }: File, index: number): string | undefined {
-  if (index >= MAX_FILES) return `Only ${MAX_FILES} files are checked at once. It was not read: drop it by itself.`;
+  if (index >= MAX_FILES) return texts.tooManyFiles(MAX_FILES);
   if (size <= FILE_MAX_BYTES) return undefined;
   const megabytes = (size / 1_000_000).toFixed(1);
-  return `The file has ${megabytes} MB; proofs, envelopes and packs have at most ${FILE_MAX_BYTES / 1_048_576} MiB. It was not read.`;
+  return texts.fileTooLarge(megabytes, FILE_MAX_BYTES / 1_048_576);
 }
 
 /** Reads the files. Refused and unreadable ones are reported. */
@@ -54,8 +55,7 @@ async function readFiles(files: readonly File[]): Promise<{ readonly read: Named
     const why = refusalOf(file, index);
     // Folders and deleted files cannot be read.
     const buffer = why === undefined ? await file.arrayBuffer().catch(() => undefined) : undefined;
-    if (buffer === undefined)
-      refused.push({ kind: 'unreadable', name, why: why ?? 'It cannot be read: it may be a folder, or deleted.' });
+    if (buffer === undefined) refused.push({ kind: 'unreadable', name, why: why ?? texts.fileUnreadable });
     else read.push({ name, bytes: new Uint8Array(buffer) });
   }
   return { read, refused };
@@ -154,7 +154,7 @@ export function VerifyDesk({ published, besideReceipt }: DeskProps): ReactNode {
       <DropField onFiles={(chosen) => void drop(chosen)} />
       {given.files.length + given.refused.length > 0 && (
         <button type="button" className={classes['button']} onClick={() => void check(given, pins)} disabled={isBusy}>
-          Check again with these keys
+          {texts.checkAgainWithTheseKeys}
         </button>
       )}
       {!isLinked && shown}
@@ -177,11 +177,10 @@ function Pinned({ pins, onChange, children }: PinnedProps): ReactNode {
       onChange({ ...pins, [name]: currentTarget.value });
   return (
     <section className={classes['card']} aria-labelledby={`${id}-title`}>
-      <h2 id={`${id}-title`}>What you trust</h2>
-      <label htmlFor={`${id}-log`}>Key of the log</label>
+      <h2 id={`${id}-title`}>{texts.whatYouTrust}</h2>
+      <label htmlFor={`${id}-log`}>{texts.keyOfTheLog}</label>
       <p id={`${id}-log-help`} className={classes['help']}>
-        As name+id+key, one per line. A key that comes with what it judges proves nothing: take it from where you trust
-        it.
+        {texts.keyOfTheLogHint}
       </p>
       <textarea
         id={`${id}-log`}
@@ -193,16 +192,14 @@ function Pinned({ pins, onChange, children }: PinnedProps): ReactNode {
       />
       {children}
       <details>
-        <summary>For witnesses, envelopes, packs, signed documents and deliveries: more keys, and signatures</summary>
-        <label htmlFor={`${id}-policy`}>
-          Policy (tlog-policy): logs, and witnesses that have to cosign; it may be dropped as a file
-        </label>
+        <summary>{texts.moreKeysAndSignatures}</summary>
+        <label htmlFor={`${id}-policy`}>{texts.policyLabel}</label>
         <textarea id={`${id}-policy`} rows={3} spellCheck={false} value={pins.policy} onChange={set('policy')} />
-        <label htmlFor={`${id}-jwks`}>Key set (JWKS); it may be dropped as a file</label>
+        <label htmlFor={`${id}-jwks`}>{texts.keySetLabel}</label>
         <textarea id={`${id}-jwks`} rows={3} spellCheck={false} value={pins.jwks} onChange={set('jwks')} />
-        <label htmlFor={`${id}-jws`}>Signature: Evidence-Signature of an envelope, or of another document</label>
+        <label htmlFor={`${id}-jws`}>{texts.signatureLabel}</label>
         <textarea id={`${id}-jws`} rows={2} spellCheck={false} value={pins.signature} onChange={set('signature')} />
-        <label htmlFor={`${id}-sender`}>Public keys of senders of webhooks (whpk_...), one per line</label>
+        <label htmlFor={`${id}-sender`}>{texts.senderKeysLabel}</label>
         <textarea
           id={`${id}-sender`}
           rows={2}
@@ -233,12 +230,8 @@ function DropField({ onFiles }: { onFiles: (files: readonly File[]) => void }): 
       onDrop={onDrop}
     >
       <Icon name="file" size={28} />
-      <strong>Drop files here, or choose them</strong>
-      <span>
-        A proof (also a tlog-proof file), checkpoint, declaration, envelope, eligibility record or pack; with a proof,
-        the answer to the write or the content; with a delivery, its record; two checkpoints with what connects them.
-        Nothing leaves this page.
-      </span>
+      <strong>{texts.dropFilesHere}</strong>
+      <span>{texts.dropFilesHint}</span>
       <input
         type="file"
         multiple
@@ -279,9 +272,9 @@ const Result = ({ result, besideReceipt, children }: ResultProps): ReactNode => 
         <span className="wrap">{result.why}</span>
       </p>
     )}
-    {result.kind === 'keys' && <p>Its keys are trusted now for envelopes, packs and signed documents.</p>}
-    {result.kind === 'policy' && <p>Every checkpoint now needs the cosignatures that it asks for.</p>}
-    {result.kind === 'trust' && <p>Its organisations are trusted now for proofs of records on Fabric.</p>}
+    {result.kind === 'keys' && <p>{texts.keysAreTrustedNow}</p>}
+    {result.kind === 'policy' && <p>{texts.policyIsUsedNow}</p>}
+    {result.kind === 'trust' && <p>{texts.organisationsAreTrustedNow}</p>}
     {'report' in result && <Reported result={result} />}
     {'receipt' in result && result.report.verified && besideReceipt?.(result.receipt)}
   </section>

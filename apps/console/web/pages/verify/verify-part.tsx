@@ -11,33 +11,30 @@ import { hasProof } from './outsider-link.ts';
 import { notesIn } from './published-keys.ts';
 import type { PublishedKeys } from './published.tsx';
 import { sortFile, type NamedFile } from './sort-file.ts';
+import * as texts from './texts.ts';
 import { VerifyDesk } from './verify-desk.tsx';
 
 /** Verifies files against keys that the reader trusts. */
 export function VerifyPart(): ReactNode {
   const isPublic = publishes(useSession().data, 'ledger-peer');
   const isLinked = hasProof(useLocation().hash);
+  const save = (
+    <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
+      {texts.saveThisPageAsOneFile}
+    </Anchor>
+  );
+  const log = (
+    <Anchor component={Link} to="/log" size="sm" underline="always">
+      {texts.lookUpInPublicLog}
+    </Anchor>
+  );
   const intro = (
     <>
-      Somebody gave you a proof: here your own browser checks that what it is about was written to the ledger when it
-      says, and was not changed since. Nothing that you open leaves this page.{' '}
-      <Anchor href="/verify.html" download="verify.html" size="sm" underline="always">
-        Save this page as one file
-      </Anchor>{' '}
-      to do the same from a disk, without a network
-      {isPublic && (
-        <>
-          , or{' '}
-          <Anchor component={Link} to="/log" size="sm" underline="always">
-            look a record up in a public log
-          </Anchor>
-        </>
-      )}
-      .
+      {texts.verifyIntro} {isPublic ? texts.saveOrLookUp(save, log) : texts.saveToCheckOffline(save)}
     </>
   );
   return (
-    <Page title="Verify" {...(!isLinked && { intro })}>
+    <Page title={texts.verify} {...(!isLinked && { intro })}>
       <VerifyDesk
         published={usePublished()}
         besideReceipt={({ proof }) => <LogOfProof channel={proof.channel} leafHash={proof.leafHash} />}
@@ -59,12 +56,10 @@ function usePublished(): PublishedKeys | undefined {
   const admin = mayRead ? surface : undefined;
   const isPublic = publishes(session, 'ledger-peer');
   if (admin === undefined && !isPublic) return undefined;
-  const where = isPublic
-    ? new URL(keySetPath('ledger-peer'), location.origin).href
-    : `/admin/v1/ledger/keys of the ${admin}`;
+  const where = isPublic ? new URL(keySetPath('ledger-peer'), location.origin).href : texts.keysOfSurface(admin ?? '');
   const take = async (files: readonly NamedFile[]) => {
     const notes = notesIn(files);
-    if (admin === undefined && notes.length === 0) throw new Error('Open the proof first: it names the log.');
+    if (admin === undefined && notes.length === 0) throw new Error(texts.openTheProofFirst);
     const kinds = new Set(files.map((file) => sortFile(file).is));
     const signer = kinds.has('pack') ? 'case-gate' : kinds.has('envelope') ? 'risk-partner' : undefined;
     return {

@@ -4,6 +4,7 @@ import type { ReceiptFile, Report } from '@sealgate/verify/checks';
 import { formatNumber } from '../../shell/formats.ts';
 import { textOf, type ChangedMember } from './changed-members.ts';
 import { isMoment, Moment, RawId } from './raw-value.tsx';
+import * as texts from './texts.ts';
 import classes from './verify.module.css';
 
 interface WrittenProps {
@@ -22,13 +23,8 @@ export const Subject = ({
   readonly isProved: boolean;
 }): ReactNode => (
   <p className={classes['subject']}>
-    <strong>
-      {isProved ? 'A record' : 'The file tells of a record'} of type {receipt.type}
-    </strong>
-    <span>
-      {' '}
-      in {receipt.channel}, written <Moment value={receipt.at} />
-    </span>
+    <strong>{isProved ? texts.aRecordOfType(receipt.type) : texts.theFileTellsOfARecord(receipt.type)}</strong>
+    <span> {texts.inChannelWrittenAt(receipt.channel, <Moment value={receipt.at} />)}</span>
   </p>
 );
 
@@ -43,29 +39,25 @@ export function Written({ file, report, dropped }: WrittenProps): ReactNode {
   const isErased = receipt.salt === null;
   const isChanged = report.steps.some(({ step, status }) => step === 'content' && status === 'failed');
   return (
-    <section className={classes['written']} aria-label="What was written">
-      <h3>{report.verified ? 'What was written' : 'What the file says was written'}</h3>
+    <section className={classes['written']} aria-label={texts.whatWasWritten}>
+      <h3>{report.verified ? texts.whatWasWritten : texts.whatTheFileSaysWasWritten}</h3>
       <dl className={classes['members']}>
-        <Member name="Record" value={receipt.id} />
-        <Member name="Type" value={receipt.type} />
-        {receipt.owner !== null && <Member name="Owner" value={receipt.owner} />}
-        <Member name="Channel" value={receipt.channel} />
-        <Member name="Written at" value={receipt.at} />
-        <Member name="Transaction" value={receipt.transactionId} isId />
+        <Member name={texts.record} value={receipt.id} />
+        <Member name={texts.type} value={receipt.type} />
+        {receipt.owner !== null && <Member name={texts.owner} value={receipt.owner} />}
+        <Member name={texts.channel} value={receipt.channel} />
+        <Member name={texts.writtenAt} value={receipt.at} />
+        <Member name={texts.transaction} value={receipt.transactionId} copies={texts.copyTheTransaction} />
       </dl>
-      <h4>{isChanged ? 'The content in your file, which is not what was written' : 'Its content'}</h4>
+      <h4>{isChanged ? texts.contentIsNotWhatWasWritten : texts.itsContent}</h4>
       {isErased || content === undefined || content === null ? (
-        <p className={classes['help']}>
-          {isErased
-            ? 'It was erased: something was written then, and nobody can tell any more what.'
-            : 'It is not in this proof. Drop the content, or a proof that was saved with it, to see and check it.'}
-        </p>
+        <p className={classes['help']}>{isErased ? texts.contentWasErased : texts.contentIsNotInProof}</p>
       ) : (
         <Content value={content} />
       )}
       {!isErased && receipt.extra !== null && (
         <>
-          <h4>Beside it</h4>
+          <h4>{texts.besideIt}</h4>
           <Content value={receipt.extra} />
         </>
       )}
@@ -76,14 +68,14 @@ export function Written({ file, report, dropped }: WrittenProps): ReactNode {
 /** The members of an object, or a value. */
 export function Content({ value }: { readonly value: JsonValue }): ReactNode {
   const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  const members = isObject ? Object.entries(value) : [['value', value] as const];
+  const members = isObject ? Object.entries(value) : [[texts.value, value] as const];
   const rest = members.length - SHOWN_MEMBERS;
   return (
     <dl className={classes['members']}>
       {members.slice(0, SHOWN_MEMBERS).map(([name, inner]) => (
         <Member key={name} name={name} value={textOf(inner) ?? ''} />
       ))}
-      {rest > 0 && <Member name="and" value={`${formatNumber(rest)} more members`} />}
+      {rest > 0 && <Member name={texts.and} value={`${formatNumber(rest)} more members`} />}
     </dl>
   );
 }
@@ -91,16 +83,14 @@ export function Content({ value }: { readonly value: JsonValue }): ReactNode {
 interface MemberProps {
   readonly name: string;
   readonly value: string;
-  /** An id that says nothing to people. */
-  readonly isId?: boolean;
+  /** Of an id that says nothing to people: the accessible name of the button that copies it. */
+  readonly copies?: string;
 }
 
-const Member = ({ name, value, isId = false }: MemberProps): ReactNode => (
+const Member = ({ name, value, copies }: MemberProps): ReactNode => (
   <div>
     <dt className="wrap">{name}</dt>
-    <dd className="wrap">
-      {isId ? <RawId value={value} label={`the ${name.toLowerCase()}`} /> : <Value text={value} />}
-    </dd>
+    <dd className="wrap">{copies === undefined ? <Value text={value} /> : <RawId value={value} label={copies} />}</dd>
   </div>
 );
 
@@ -113,17 +103,14 @@ function Value({ text }: { readonly text: string }): ReactNode {
 export function Changed({ members }: { readonly members: readonly ChangedMember[] }): ReactNode {
   if (members.length === 0) return null;
   return (
-    <ul className={classes['changed']} aria-label="Changed members">
+    <ul className={classes['changed']} aria-label={texts.changedMembers}>
       {members.map(({ member, signed, found }) => (
         <li key={member} className="wrap">
-          <strong>{member}</strong>{' '}
-          <span>
-            signed: {shortened(signed)}; in your file: {shortened(found)}
-          </span>
+          <strong>{member}</strong> <span>{texts.signedAndFound(shortened(signed), shortened(found))}</span>
         </li>
       ))}
     </ul>
   );
 }
 
-const shortened = (text: string | undefined): string => (text === undefined ? 'nothing' : text.slice(0, 200));
+const shortened = (text: string | undefined): string => (text === undefined ? texts.nothing : text.slice(0, 200));

@@ -1,0 +1,65 @@
+export const writesAndRefusedDeliveries = 'Writes and refused deliveries';
+export const writesAndRefusedDeliveriesByHour = 'Writes and refused deliveries by hour';
+export const written = 'Written';
+export const refused = 'Refused';
+export const hoursAreCut = 'Hours with more than 10,000 writes are shown with 10,000.';
+export const refusedDeliveriesByReason = 'Refused deliveries by reason';
+export const noneInTheLastDay = 'None in the last day.';
+export const refusedAreCut = 'There were so many that the oldest are not counted.';
+export const decisionsOfTheGate = 'Decisions of the gate';
+export const decisionsOfTheGateByHour = 'Decisions of the gate by hour';
+export const allowed = 'Allowed';
+export const denied = 'Denied';
+export const decisionsByVenue = 'Decisions by venue';
+export const venue = 'Venue';
+export const unknownVenues = 'Unknown venues';
+export const noDecisionSinceYesterday = 'No decision since yesterday';
+export const decisionsAt = (count: string, decision: string, venueId: string) => `${count}: ${decision} at ${venueId}`;
+export const ledger = 'Ledger';
+export const noLedgerIsConfigured = 'No ledger is configured';
+export const noLedgerIsConfiguredHint =
+  'The admin address of the ingest gateway or of the ledger peer makes it visible.';
+export const channelsOfTheLedger = 'Channels of the ledger';
+export const channel = 'Channel';
+export const records = 'Records';
+export const newestCheckpoint = 'Newest checkpoint';
+export const theLedgerIsEmpty = 'The ledger is empty';
+export const theLedgerIsEmptyHint = 'The first record that a key writes makes the first entry.';
+export const allChannels = 'All channels';
+export const services = 'Services';
+export const servicesIntro = 'The current state of the services, refreshed every 15 seconds.';
+export const noServiceIsConfigured = 'No service is configured';
+export const noServiceIsConfiguredHint = 'The console shows readiness and rates of services with a configured ops URL.';
+export const alerts = 'Alerts';
+export const noAlertFires = 'No alert fires';
+export const unreachable = 'Unreachable';
+export const ready = 'Ready';
+export const notReady = 'Not ready';
+export const ratesUnknown = 'Requests and errors a second: not known while it is out of reach.';
+export const ratesNotCountedYet =
+  'Requests and errors a second: counted from the first look on, shown from the second, in about 15 seconds.';
+export const requests = 'Requests';
+export const errors = 'Errors';
+export const p95Within = '95 % within';
+export const milliseconds = (value: number) => `${value} ms`;
+export const perSecond = (value: string) => `${value}/s`;
+export const waitingDecisions = (count: string) => `Decisions of the gate that wait to be logged: ${count}`;
+export const waitingBodies = (count: string) => `Large bodies that wait to be read: ${count}`;
+export const haltedChannels = (count: string) =>
+  `Channels in which nothing is signed any more, because a check failed: ${count}`;
+export const waitingCalls = (count: string) => `Calls that wait for the ledger: ${count}`;
+export const unsettledTransactions = (count: string) => `Transactions sent whose outcome is not known yet: ${count}`;
+export const waitingWrites = (count: string) => `Writes that wait for the ledger: ${count}`;
+export const runningJobs = (count: string) => `Jobs that run: ${count}`;
+export const oldestWaitingFingerprint = (count: string) =>
+  `The oldest fingerprint that is not in the ledger waits for ${count} s`;
+export const waitingFingerprints = (count: string) => `Approved fingerprints that are not in the ledger yet: ${count}`;
+export const limitsAreShared = 'Rate limits: all processes of the service count together (Redis answers).';
+export const limitsAreLocal =
+  'Rate limits: each process counts alone, at its share of the rate (no Redis, or it does not answer).';
+export const backlog = 'Backlog';
+export const backlogNotKnownOf = (silent: string) => `Not known of ${silent} at the moment.`;
+export const what = 'What';
+export const howMany = 'How many';
+export const since = 'Since';
+export const noBacklog = 'No backlog';
