@@ -80,6 +80,36 @@ const restrictImports = (folder, patterns = []) => ['error', { paths: restricted
 
 const ownersOf = [...new Set(owned.flatMap(({ owners, typesFor = [] }) => [...owners, ...typesFor]))];
 
+const restrictedSyntax = [
+  { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
+  {
+    selector: 'ImportDeclaration[source.value=/^(node:)?process$/]',
+    message: 'Pass what you need as an argument, or use the global where it is allowed.',
+  },
+];
+
+/** Attributes of elements, and members of columns, menus and notices, that people read. */
+const shownNames =
+  '/^(label|title|description|placeholder|aria-label|alt|legend|intro|action|empty|message|closing|closeButtonLabel|searches|emptyText|mintTitle|revokedText|question|words|says)$/';
+const shownPlaces = [
+  'JSXElement > JSXExpressionContainer',
+  'JSXFragment > JSXExpressionContainer',
+  `JSXAttribute[name.name=${shownNames}]`,
+  `JSXAttribute[name.name=${shownNames}] > JSXExpressionContainer`,
+];
+const shownMembers = [`Property[key.name=${shownNames}]`, `Property[key.value=${shownNames}]`];
+const letters = '/[A-Za-z]/';
+const literal = `:matches(Literal[value=${letters}], TemplateLiteral:has(> TemplateElement[value.raw=${letters}]))`;
+
+/** Texts of the console stand in the modules `texts.ts` alone, where they can be translated. */
+const literalTexts = [
+  `JSXText[value=${letters}]`,
+  ...shownPlaces.map((place) => `${place} > ${literal}`),
+  ...shownPlaces.map((place) => `${place} > :matches(ConditionalExpression, LogicalExpression) > ${literal}`),
+  ...shownMembers.map((member) => `${member} > ${literal}.value`),
+  ...shownMembers.map((member) => `${member} > :matches(ConditionalExpression, LogicalExpression).value > ${literal}`),
+].map((selector) => ({ selector, message: 'Name the text in texts.ts of this folder.' }));
+
 /** Files that only tests run: specs, shared contract suites, fixtures. */
 const testFiles = [
   '**/*.{spec,contract,fixture,bench}.ts',
@@ -130,14 +160,7 @@ export default tseslint.config(
       'no-console': 'error',
       'no-control-regex': 'error',
       '@typescript-eslint/no-restricted-imports': restrictImports(''),
-      'no-restricted-syntax': [
-        'error',
-        { selector: 'ExportDefaultDeclaration', message: 'Export by name.' },
-        {
-          selector: 'ImportDeclaration[source.value=/^(node:)?process$/]',
-          message: 'Pass what you need as an argument, or use the global where it is allowed.',
-        },
-      ],
+      'no-restricted-syntax': ['error', ...restrictedSyntax],
     },
   },
   {
@@ -154,6 +177,11 @@ export default tseslint.config(
         { name: 'process', message: 'Pass it as an argument: only main.ts and config.ts of an app use the process.' },
       ],
     },
+  },
+  {
+    files: ['apps/console/web/**/*.{ts,tsx}'],
+    ignores: ['**/*texts.ts', '**/*.config.ts', ...testFiles],
+    rules: { 'no-restricted-syntax': ['error', ...restrictedSyntax, ...literalTexts] },
   },
   ...ownersOf.map((folder) => ({
     files: [`${folder}/**/*.ts`],
