@@ -1,15 +1,19 @@
 import { join } from 'node:path';
 import react from '@vitejs/plugin-react';
 import { defineConfig } from 'vite';
+import { translated } from './translated.ts';
 import { oneFilePage } from './verify-page/one-file-page.ts';
 
 /** What only some pages share: the check of a proof, and sources of webhooks. */
 const SUBJECTS = /[\\/]verify[\\/]|[\\/]prove[\\/](?!provable|prove-button)|[\\/]networks[\\/]/;
 
-/** The pages of the console: hashed files in `dist/web`, served by the console's server. */
-export default defineConfig({
+/**
+ * The pages of the console: hashed files in `dist/web`, served by the console's server. A mode other than Vite's own is
+ * the language of a translation.
+ */
+export default defineConfig(({ mode }) => ({
   root: import.meta.dirname,
-  plugins: [react(), oneFilePage()],
+  plugins: [react(), translated(mode), oneFilePage(translated(mode))],
   build: {
     outDir: join(import.meta.dirname, '../dist/web'),
     emptyOutDir: true,
@@ -38,4 +42,4 @@ export default defineConfig({
       },
     },
   },
-});
+}));

@@ -13,7 +13,7 @@ const asScript = (code: string): string => code.replaceAll('</script', '<\\/scri
  * Builds the page Verify as one file as well: style and script are inlined, and its policy allows only these two, by
  * hash. It opens from a disk and makes no requests.
  */
-export function oneFilePage(): Plugin {
+export function oneFilePage(translated: Plugin): Plugin {
   let config: ResolvedConfig;
   return {
     name: 'one-file-page',
@@ -22,7 +22,7 @@ export function oneFilePage(): Plugin {
       config = resolved;
     },
     async closeBundle() {
-      const { script, style } = await bundled(config);
+      const { script, style } = await bundled(config, translated);
       const pages = resolve(config.root, config.build.outDir);
       mkdirSync(pages, { recursive: true });
       writeFileSync(join(pages, 'verify.html'), pageOf(script, style));
@@ -30,10 +30,11 @@ export function oneFilePage(): Plugin {
   };
 }
 
-async function bundled({ root }: ResolvedConfig): Promise<{ script: string; style: string }> {
+async function bundled({ root }: ResolvedConfig, translated: Plugin): Promise<{ script: string; style: string }> {
   const result = await build({
     configFile: false,
     root,
+    plugins: [translated],
     logLevel: 'error',
     build: {
       write: false,

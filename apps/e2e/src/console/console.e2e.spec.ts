@@ -25,6 +25,7 @@ import { signInStories } from './sign-in.stories.ts';
 import { sourcesStories } from './sources.stories.ts';
 import { startStack, type ConsoleStack } from './start-stack.ts';
 import { subscriptionsStories } from './subscriptions.stories.ts';
+import { translationStories } from './translation.stories.ts';
 import { unusualStories } from './unusual.stories.ts';
 import { verifyStories } from './verify.stories.ts';
 import { worseStories } from './worse.stories.ts';
@@ -40,6 +41,7 @@ const STORIES = [
   ledgerStories,
   fabricStories,
   verifyStories,
+  translationStories,
   logStories,
   proveStories,
   worseStories,

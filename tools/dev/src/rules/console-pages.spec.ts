@@ -6,7 +6,8 @@ import { workspaceRoot } from '../workspace.ts';
 const web = join(workspaceRoot, 'apps/console/web');
 const core = join(workspaceRoot, 'node_modules/@mantine/core');
 const sources = readdirSync(web, { recursive: true, encoding: 'utf8' })
-  .filter((file) => /(?<!\.spec)\.tsx?$/.test(file))
+  // A translation chooses among its plurals itself.
+  .filter((file) => /(?<!\.spec|texts\.\w+)\.tsx?$/.test(file))
   .map((file) => ({ file, text: readFileSync(join(web, file), 'utf8') }));
 
 /** By its first class, which is a hash. */
