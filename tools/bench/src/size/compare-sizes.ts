@@ -60,6 +60,7 @@ export async function compareSizes(
   const [small, large] = both as [Sized, Sized];
   const weighed = await weigh(large.site, large.filled.weights);
   const bytes = await databaseBytes(large.site);
+  for (const { what, bytes, rows } of weighed) context.tell(`A ${what} takes ${wholeNumber(bytes / rows)} bytes`);
   for (const { surface } of both) await surface.stop();
   const bufferBytes = Math.max(16 * MEBIBYTE, Math.round(bytes / 10));
   await server.restart(bufferBytes);
