@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { amountsOf } from './amounts.ts';
+import { amountsOf, isFilled } from './amounts.ts';
 
 describe('amounts', () => {
   it('are a thousand times as many at L as at S, and a hundred times as many as at M', () => {
@@ -10,5 +10,10 @@ describe('amounts', () => {
 
   it('are at least two, so that nothing is alone', () => {
     expect(amountsOf('S')).toMatchObject({ channels: 2, organisations: 2, venues: 2 });
+  });
+
+  it('are reached if hardly any is missing', () => {
+    expect([9_900, 10_000].map((made) => isFilled(made, 10_000))).toEqual([true, true]);
+    expect([9_899, 10_001].map((made) => isFilled(made, 10_000))).toEqual([false, false]);
   });
 });

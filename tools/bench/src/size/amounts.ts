@@ -41,3 +41,6 @@ export const amountsOf = (size: SizeName): Amounts =>
 
 /** So many of each thing come through the doors at least; where that is slow the rest are copies of rows. */
 export const THROUGH_DOORS = 10_000;
+
+/** A machine that is full refuses some requests; a size is what it says if hardly any are missing. */
+export const isFilled = (made: number, wanted: number): boolean => made >= 0.99 * wanted && made <= wanted;
