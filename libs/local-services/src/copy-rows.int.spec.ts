@@ -47,4 +47,19 @@ describe('copies of rows', () => {
     ]);
     expect(await indexes()).toEqual(before);
   }, 60_000);
+
+  it('leave every partition with its indexes, too', async () => {
+    await client.query(`CREATE TABLE parts (number integer NOT NULL, title text) PARTITION BY RANGE (number)`);
+    await client.query(`CREATE TABLE parts_low PARTITION OF parts FOR VALUES FROM (0) TO (1000)`);
+    await client.query(`CREATE TABLE parts_high PARTITION OF parts FOR VALUES FROM (1000) TO (1000000)`);
+    await client.query(`CREATE INDEX parts_by_title ON parts (title)`);
+    await client.query(`INSERT INTO parts VALUES (0, 'first')`);
+    const indexed = () =>
+      rowsOf(`SELECT indrelid::regclass::text AS of, indisvalid FROM pg_index
+               WHERE indrelid::regclass::text LIKE 'parts%' ORDER BY 1`);
+    const before = await indexed();
+    expect(before).toHaveLength(3);
+    await fillTable(postgres.url, 'parts', [{ count: 100_000, set: { number: 'g' } }]);
+    expect(await indexed()).toEqual(before);
+  }, 60_000);
 });

@@ -15,19 +15,28 @@ interface Copies {
 }
 
 /** Adds copies of one row of a table, as its doors made it. */
-export async function copyRows(url: string, { table, ...copies }: Copies & { readonly table: string }): Promise<void> {
-  await fillTable(url, table, [copies]);
-}
+export const copyRows = (url: string, { table, ...copies }: Copies & { readonly table: string }): Promise<void> =>
+  onTable(url, table, (client) => copy(client, table, copies));
 
-/** Adds copies of several rows of a table. Its indexes are made anew where the copies are many. */
-export async function fillTable(url: string, table: string, all: readonly Copies[]): Promise<void> {
+/**
+ * Adds copies of several rows of a table that nobody uses meanwhile: its indexes are made anew where the copies are many.
+ */
+export const fillTable = (url: string, table: string, all: readonly Copies[]): Promise<void> =>
+  onTable(url, table, async (client) => {
+    const isMany = all.reduce((sum, { count }) => sum + count, 0) >= MANY;
+    const indexes = isMany ? await dropIndexes(client, table) : [];
+    try {
+      for (const copies of all) await copy(client, table, copies);
+    } finally {
+      for (const index of indexes) await client.query(index);
+    }
+  });
+
+async function onTable(url: string, table: string, add: (client: pg.Client) => Promise<void>): Promise<void> {
   const client = new pg.Client({ connectionString: url, query_timeout: TIMEOUT_MS });
   await client.connect();
   try {
-    const isMany = all.reduce((sum, { count }) => sum + count, 0) >= MANY;
-    const indexes = isMany ? await dropIndexes(client, table) : [];
-    for (const copies of all) await copy(client, table, copies);
-    for (const index of indexes) await client.query(index);
+    await add(client);
     await client.query(`VACUUM ANALYZE ${table}`);
   } finally {
     await client.end();
@@ -43,7 +52,8 @@ async function dropIndexes(client: pg.Client, table: string): Promise<string[]> 
   );
   for (const { name } of rows) await client.query(`DROP INDEX ${name}`);
   await client.query(`SET maintenance_work_mem = '512MB'`);
-  return rows.map(({ definition }) => definition);
+  // That of a partitioned table names it alone, without its partitions.
+  return rows.map(({ definition }) => definition.replace(' ON ONLY ', ' ON '));
 }
 
 async function copy(client: pg.Client, table: string, { count, set, from = 'true' }: Copies): Promise<void> {
