@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -160,7 +160,10 @@ class Site {
 
   #env(databaseUrl: string): Record<string, string> {
     const { name } = this.#surface;
-    const { MAPPING_FILE: mappingFile = '', ...common } = peerEnv(folder, databaseUrl);
+    // Of its own: another surface would write the mapping file while the peer reads it.
+    const own = join(folder, name);
+    mkdirSync(own, { recursive: true });
+    const { MAPPING_FILE: mappingFile = '', ...common } = peerEnv(own, databaseUrl);
     return {
       ...common,
       ...(name === 'ledger-peer' ? { MAPPING_FILE: mappingFile } : {}),
