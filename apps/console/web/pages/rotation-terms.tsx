@@ -13,7 +13,7 @@ export interface RotationTerms {
 }
 
 export const rotationTerms = (isLeaked: boolean): RotationTerms => ({
-  why: isLeaked ? texts.leaked : 'in time',
+  why: isLeaked ? 'leaked' : 'in time',
   hours: 24,
 });
 
@@ -29,6 +29,18 @@ export const rotationRules = {
 
 export const overlapSecondsOf = ({ why, hours }: RotationTerms): number =>
   why === 'leaked' ? 0 : Math.round(Number(hours) * HOUR_SECONDS);
+
+interface MintWords {
+  readonly create: string;
+  readonly rotate: string;
+  readonly endAndCreate: string;
+}
+
+/** What the dialog that makes a key, or the replacement of one, does in the end, and whether that ends a key at once. */
+export function mintAction(isRotation: boolean, { why }: RotationTerms, { create, rotate, endAndCreate }: MintWords) {
+  if (!isRotation) return { action: create };
+  return why === 'leaked' ? { action: endAndCreate, tone: 'danger' as const } : { action: rotate };
+}
 
 interface FieldsProps {
   readonly terms: RotationTerms;

@@ -48,7 +48,6 @@ export const revoke = 'Revoke';
 export const revokeNamed = (label: string) => `Revoke ${label}`;
 export const revokeTheKey = 'Revoke the key';
 export const asTyped = (words: string) => `${words} as typed`;
-export const leaked = 'leaked';
 export const hoursFault = (most: number) => `From 1 to ${most} hours.`;
 export const whyIsItReplaced = 'Why is it replaced?';
 export const itLeakedEndItNow = 'It leaked: end it now';

@@ -9,7 +9,7 @@ import { ClosingMultiSelect } from '../closing-multi-select.tsx';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
-import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
+import { mintAction, overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useEnvironment, useVenues } from './environment.tsx';
 import * as texts from './texts.ts';
 
@@ -101,14 +101,11 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Mi
   return (
     <FormDialog
       title={replaced === undefined ? texts.newGateKey : texts.rotateTheKey}
-      action={
-        replaced === undefined
-          ? texts.createKey
-          : form.values.rotation.why === 'leaked'
-            ? texts.endItAndCreateAnother
-            : texts.rotate
-      }
-      {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
+      {...mintAction(replaced !== undefined, form.values.rotation, {
+        create: texts.createKey,
+        rotate: texts.rotate,
+        endAndCreate: texts.endItAndCreateAnother,
+      })}
       form={form}
       doing={mint}
       onSubmit={({ label, scopes, rotation }) =>

@@ -9,6 +9,7 @@ import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import type { MintProps } from '../keys-panel.tsx';
 import {
+  mintAction,
   overlapSecondsOf,
   RotationFields,
   rotationRules,
@@ -86,14 +87,11 @@ export function MintForm({
   return (
     <FormDialog
       title={replaces === undefined ? texts.mintAKeyOf(networkId) : texts.rotateNamed(quoted(replaces.label))}
-      action={
-        replaces === undefined
-          ? texts.mintTheKey
-          : form.values.rotation.why === 'leaked'
-            ? texts.endItAndMintAnother
-            : texts.rotateTheKey
-      }
-      {...(replaces !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
+      {...mintAction(replaces !== undefined, form.values.rotation, {
+        create: texts.mintTheKey,
+        rotate: texts.rotateTheKey,
+        endAndCreate: texts.endItAndMintAnother,
+      })}
       form={form}
       doing={minting}
       onSubmit={(draft) =>

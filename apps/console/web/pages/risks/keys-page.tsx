@@ -7,7 +7,7 @@ import { usePublicUrl } from '../../shell/session.ts';
 import { FormDialog } from '../form-dialog.tsx';
 import { filled } from '../form-faults.ts';
 import { useKeysPanel, type MintProps } from '../keys-panel.tsx';
-import { overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
+import { mintAction, overlapSecondsOf, RotationFields, rotationRules, rotationTerms } from '../rotation-terms.tsx';
 import { useOrganization } from './organization.tsx';
 import * as texts from './people-texts.ts';
 import type { RiskSchemas } from './risk-api.ts';
@@ -46,14 +46,11 @@ function MintDialog({ replaced, isLeaked, onMinted, onClose }: MintProps<Key, Ri
   return (
     <FormDialog
       title={replaced === undefined ? texts.newKey : texts.rotateTheKey}
-      action={
-        replaced === undefined
-          ? texts.createKey
-          : form.values.rotation.why === 'leaked'
-            ? texts.endItAndCreateAnother
-            : texts.rotate
-      }
-      {...(replaced !== undefined && form.values.rotation.why === 'leaked' && { tone: 'danger' })}
+      {...mintAction(replaced !== undefined, form.values.rotation, {
+        create: texts.createKey,
+        rotate: texts.rotate,
+        endAndCreate: texts.endItAndCreateAnother,
+      })}
       form={form}
       doing={mint}
       onSubmit={({ label, rotation }) =>

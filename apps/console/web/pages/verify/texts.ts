@@ -122,6 +122,7 @@ export const contentIsNotInProof =
 export const besideIt = 'Beside it';
 export const value = 'value';
 export const and = 'and';
+export const moreMembers = (count: string) => `${count} more members`;
 export const changedMembers = 'Changed members';
 export const signedAndFound = (signed: string, found: string) => `signed: ${signed}; in your file: ${found}`;
 export const nothing = 'nothing';

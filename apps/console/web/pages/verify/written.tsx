@@ -75,7 +75,7 @@ export function Content({ value }: { readonly value: JsonValue }): ReactNode {
       {members.slice(0, SHOWN_MEMBERS).map(([name, inner]) => (
         <Member key={name} name={name} value={textOf(inner) ?? ''} />
       ))}
-      {rest > 0 && <Member name={texts.and} value={`${formatNumber(rest)} more members`} />}
+      {rest > 0 && <Member name={texts.and} value={texts.moreMembers(formatNumber(rest))} />}
     </dl>
   );
 }
