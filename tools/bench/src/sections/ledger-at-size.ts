@@ -1,11 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext } from '../bench-context.ts';
 import { batchBody, batchRecords } from '../bodies.ts';
 import type { PlannedRequest } from '../load/load-plan.ts';
 import { median } from '../median.ts';
 import type { Row } from '../rows/row.ts';
-import { countRecords, makeSender, type Sender } from '../surfaces/admin.ts';
+import { countRecords, makeSender, type Sender, untilSigned } from '../surfaces/admin.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { prepareSite, type Site } from '../surfaces/site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
@@ -63,22 +62,8 @@ async function fill({ context, site, sender, records }: AtSize, gateway: Surface
   });
   const inLedger = await countRecords(site, [sender.channel]);
   if (inLedger !== records) throw new Error(`Filling the ledger failed: it holds ${inLedger} of ${records} records.`);
-  await untilSigned(gateway, sender.channel, records);
-}
-
-const signedWithinMs = 60_000;
-
-/** Waits until the tree contains every record, so that no background work is left. */
-async function untilSigned(gateway: Surface, channel: string, records: number): Promise<void> {
-  const endAt = performance.now() + signedWithinMs;
-  for (;;) {
-    const headers = { authorization: `Bearer ${gateway.adminToken}` };
-    const response = await fetch(`${gateway.adminUrl}/admin/v1/ledger/channels/${channel}/checkpoint`, { headers });
-    const [, size] = (await response.text()).split('\n');
-    if (response.status === 200 && Number(size) >= records) return; // Before the first checkpoint it is a 404.
-    if (performance.now() > endAt) throw new Error('The checkpoint did not cover the ledger in time.');
-    await delay(100);
-  }
+  // So that no background work is left.
+  await untilSigned(gateway, sender.channel);
 }
 
 /** Stops and kills in turn: the cost of a restart must not depend on the previous exit. */
@@ -86,7 +71,7 @@ const exits = ['SIGTERM', 'SIGKILL', 'SIGTERM', 'SIGKILL', 'SIGTERM'] as const;
 
 /** The times from the start of the process to its first healthy answer, and to the first acknowledged write. */
 async function reopen(
-  { context, site, sender, records }: AtSize,
+  { context, site, sender }: AtSize,
   opened: Surface,
 ): Promise<{ gateway: Surface; readyMs: number[]; writtenMs: number[] }> {
   context.tell('Reopening it');
@@ -106,7 +91,7 @@ async function reopen(
     await response.arrayBuffer();
     writtenMs.push(gateway.readyAfterMs + performance.now() - readyAt);
   }
-  await untilSigned(gateway, sender.channel, records + exits.length);
+  await untilSigned(gateway, sender.channel);
   return { gateway, readyMs, writtenMs };
 }
 

@@ -2,10 +2,10 @@ import { execFile } from 'node:child_process';
 import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Site } from '../surfaces/site.ts';
 import { askAdmin } from '../surfaces/admin.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
+import { until } from '../until.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 
 interface Page {
@@ -34,13 +34,11 @@ export async function checkDecisions(
 }
 
 /** A head is written when a process ends, and is in the ledger soon after the next one starts. */
-async function untilHead(surface: Surface): Promise<void> {
-  const endAt = performance.now() + headWithinMs;
-  while ((await pageOf(surface, '/decision-heads?limit=1')).items.length === 0) {
-    if (performance.now() > endAt) throw new Error('No head of the decisions came into the ledger in time.');
-    await delay(250);
-  }
-}
+const untilHead = (surface: Surface): Promise<void> =>
+  until(async () => (await pageOf(surface, '/decision-heads?limit=1')).items.length > 0, {
+    ...{ withinMs: headWithinMs, againMs: 250 },
+    late: 'No head of the decisions came into the ledger in time.',
+  });
 
 const pageOf = async (surface: Surface, path: string): Promise<Page> =>
   JSON.parse(await askAdmin(surface, { method: 'GET', path })) as Page;

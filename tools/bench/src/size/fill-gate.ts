@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { RowLoad } from '../rows/row.ts';
 import {
   checkLoad,
@@ -9,6 +8,7 @@ import {
   type SealedSubject,
 } from '../surfaces/gate-site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
+import { until } from '../until.ts';
 import { isFilled, THROUGH_DOORS } from './amounts.ts';
 import { createAll } from './create-all.ts';
 import type { FillAt } from './sized-surface.ts';
@@ -71,12 +71,8 @@ async function send({ context, site, surface }: FillAt, load: RowLoad, requests:
 const loggedWithinMs = 60_000;
 
 /** The log is written behind the answers. */
-async function untilLogged({ site }: FillAt, answers: number): Promise<void> {
-  const endAt = performance.now() + loggedWithinMs;
-  for (;;) {
-    const { rows } = await readDecisionLog(site);
-    if (rows >= answers) return;
-    if (performance.now() > endAt) throw new Error(`The log has ${rows} of ${answers} decisions.`);
-    await delay(200);
-  }
-}
+const untilLogged = ({ site }: FillAt, answers: number): Promise<void> =>
+  until(async () => (await readDecisionLog(site)).rows >= answers, {
+    ...{ withinMs: loggedWithinMs, againMs: 200 },
+    late: `The log did not have all ${answers} decisions in time.`,
+  });

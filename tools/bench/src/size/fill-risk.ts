@@ -1,9 +1,10 @@
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { fillTable } from '@sealgate/local-services';
 import { askAdmin } from '../surfaces/admin.ts';
 import { FIRST_NUMBER, resourceCopies } from '../surfaces/resource-copies.ts';
+import { postAs } from '../surfaces/risk-site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
+import { until } from '../until.ts';
 import { isFilled, THROUGH_DOORS } from './amounts.ts';
 import type { FillAt } from './sized-surface.ts';
 
@@ -17,7 +18,6 @@ export interface FilledRisk {
 }
 
 type Made = Readonly<Record<string, string>>;
-type Post = (path: string, body: unknown) => Promise<Made>;
 
 const REQUIREMENTS = 50;
 const RATINGS = [1, 2, 3, 4, 5];
@@ -77,19 +77,6 @@ async function newKey(surface: Surface, orgId: string, roles: readonly string[],
   return rawKey;
 }
 
-const as =
-  ({ port }: Surface, key: string): Post =>
-  async (path, body) => {
-    const response = await fetch(`http://127.0.0.1:${port}/api${path}`, {
-      method: 'POST',
-      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
-      body: JSON.stringify(body),
-    });
-    const text = await response.text();
-    if (response.status > 201) throw new Error(`POST ${path} answered ${response.status}: ${text.slice(0, 400)}`);
-    return JSON.parse(text);
-  };
-
 async function fillLarge(
   at: FillAt,
   { orgId, owner }: { readonly orgId: string; readonly owner: string },
@@ -111,7 +98,7 @@ async function fillLarge(
   const controlIds: string[] = [];
   for (const requirementId of ids) {
     const control = { title: `Control of ${requirementId}`, frameworkRefs: [{ frameworkId, requirementId }] };
-    controlIds.push((await as(surface, owner)('/controls', control)).id!);
+    controlIds.push((await postAs(surface, owner)('/controls', control)).id!);
   }
   const [risks, evidence] = [doorsOf(amounts.risks), doorsOf(amounts.evidence)];
   const approved = Math.min(MOST_APPROVED, evidence / 2);
@@ -172,41 +159,44 @@ async function approveEvidence(
   keys: FilledRisk['keys'],
   controlIds: readonly string[],
 ): Promise<string> {
-  const { id } = await as(surface, keys.owner)('/evidence', newEvidence('approved', controlIds));
-  await as(surface, keys.owner)(`/evidence/${id}/transitions`, { to: 'in_review' });
-  await as(surface, keys.admin)(`/evidence/${id}/transitions`, { to: 'approved' });
+  const { id } = await postAs(surface, keys.owner)('/evidence', newEvidence('approved', controlIds));
+  await postAs(surface, keys.owner)(`/evidence/${id}/transitions`, { to: 'in_review' });
+  await postAs(surface, keys.admin)(`/evidence/${id}/transitions`, { to: 'approved' });
   return id!;
 }
 
 const provedWithinMs = 300_000;
 
 async function untilProved({ site }: FillAt, approved: number): Promise<void> {
-  const endAt = performance.now() + provedWithinMs;
-  for (;;) {
-    const [row] = await site.sql.query<{ proofs: number }>({ text: 'SELECT count(*)::int AS proofs FROM risk.proofs' });
-    if (row!.proofs >= approved) return;
-    if (performance.now() > endAt) throw new Error(`Of ${approved} approvals ${row!.proofs} were proved in time.`);
-    await delay(250);
-  }
+  const text = 'SELECT count(*)::int AS proofs FROM risk.proofs';
+  await until(async () => (await site.sql.query<{ proofs: number }>({ text }))[0]!.proofs >= approved, {
+    ...{ withinMs: provedWithinMs, againMs: 250 },
+    late: `Not all ${approved} approvals were proved in time.`,
+  });
+}
+
+interface Model {
+  readonly id: string;
+  readonly createdAt: string;
 }
 
 /** Rows to copy, of one organisation. */
 interface Models {
-  readonly risks: readonly { id: string; createdAt: string }[];
-  readonly evidence: readonly { id: string; createdAt: string }[];
+  readonly risks: readonly Model[];
+  readonly evidence: readonly Model[];
 }
 
 /** A risk of each rating, and evidence of some controls. */
 async function modelsOf(surface: Surface, owner: string, controlIds: readonly string[]): Promise<Models> {
-  const post = as(surface, owner);
-  const made = ({ id = '', createdAt = '' }: Made) => ({ id, createdAt });
-  const models = { risks: [made({})], evidence: [made({})] };
-  models.risks = [];
-  models.evidence = [];
-  for (let nth = 0; nth < 25; nth += 1) models.risks.push(made(await post('/risks', newRisk(FIRST_NUMBER, nth))));
+  const post = postAs(surface, owner);
+  const made = ({ id = '', createdAt = '' }: Made): Model => ({ id, createdAt });
+  const risks: Model[] = [];
+  const evidence: Model[] = [];
+  for (let nth = 0; nth < RATINGS.length ** 2; nth += 1)
+    risks.push(made(await post('/risks', newRisk(FIRST_NUMBER, nth))));
   for (let nth = 0; nth < DEPARTMENTS.length; nth += 1)
-    models.evidence.push(made(await post('/evidence', newEvidence(FIRST_NUMBER, controlIds.slice(0, nth)))));
-  return models;
+    evidence.push(made(await post('/evidence', newEvidence(FIRST_NUMBER, controlIds.slice(0, nth)))));
+  return { risks, evidence };
 }
 
 /** Each copy is a change of its organisation, like the row that it copies. */

@@ -1,11 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { setTimeout as delay } from 'node:timers/promises';
 import { lookingPaths } from '@sealgate/local-services';
 import { batchBody, batchRecords, recordBody } from '../bodies.ts';
-import { askAdmin, type Sender } from '../surfaces/admin.ts';
+import { askAdmin, untilSigned, type Sender } from '../surfaces/admin.ts';
 import { prepareSite } from '../surfaces/site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
+import { until } from '../until.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 import { THROUGH_DOORS } from './amounts.ts';
 import { exportRows } from './export-rows.ts';
@@ -154,20 +154,6 @@ async function randomIds({ site }: FillAt, channel: string, count: number): Prom
   return rows.map(({ id }) => id);
 }
 
-const signedWithinMs = 120_000;
-
-/** Waits until the checkpoint of a channel covers its records. */
-async function untilSigned(surface: Surface, channel: string): Promise<void> {
-  const endAt = performance.now() + signedWithinMs;
-  for (;;) {
-    const text = await askAdmin(surface, { method: 'GET', path: `/ledger/channels/${channel}` });
-    const { size, signed }: { size: number; signed: number } = JSON.parse(text);
-    if (signed >= size) return;
-    if (performance.now() > endAt) throw new Error('The checkpoint did not cover the channel in time.');
-    await delay(10);
-  }
-}
-
 const removedWithinMs = 120_000;
 
 /** From the end of the first step, of a thousand rows, to that of the last, with the pause that leaves others their turn. */
@@ -175,15 +161,15 @@ async function retentionMs({ site }: FillAt): Promise<number> {
   const process = await site.start({ EVENT_RETENTION_DAYS: String(KEPT_DAYS), LEDGER_INTEGRATOR: 'false' });
   const text = `SELECT count(*)::int AS left FROM ingest.writes WHERE network_id = $1 AND event_id <
     (lpad(to_hex((extract(epoch FROM now()) * 1000 - ${KEPT_DAYS * 86_400_000}::bigint)::bigint), 12, '0') || repeat('0', 20))::uuid`;
-  const endAt = performance.now() + removedWithinMs;
-  let startedAt: number | undefined;
-  for (;;) {
+  let startedAt = Number.NaN;
+  const isRemoved = async (): Promise<boolean> => {
     const [row] = await site.sql.query<{ left: number }>({ text, values: [LARGE] });
-    if (row!.left < OLD_EVENTS) startedAt ??= performance.now();
-    if (row!.left === 0) break;
-    if (performance.now() > endAt) throw new Error('Old events were not removed in time.');
-    await delay(5);
-  }
+    if (row!.left < OLD_EVENTS && Number.isNaN(startedAt)) startedAt = performance.now();
+    return row!.left === 0;
+  };
+  await until(isRemoved, { withinMs: removedWithinMs, againMs: 5, late: 'Old events were not removed in time.' });
+  // Without the end of the process, which takes its own time.
+  const tookMs = performance.now() - startedAt;
   await process.stop();
-  return performance.now() - (startedAt ?? endAt);
+  return tookMs;
 }

@@ -1,5 +1,6 @@
 import type { Destination } from '../load/load-plan.ts';
 import type { Row } from '../rows/row.ts';
+import { until } from '../until.ts';
 import { durabilityFaults } from './durable-settings.ts';
 import type { Site } from './site.ts';
 import type { Surface } from './surface-process.ts';
@@ -90,4 +91,19 @@ export function writes(
       ];
     },
   };
+}
+
+const signedWithinMs = 120_000;
+
+/** Waits until the checkpoint of a channel covers its records. */
+export async function untilSigned(surface: Surface, channel: string): Promise<void> {
+  const isSigned = async (): Promise<boolean> => {
+    const text = await askAdmin(surface, { method: 'GET', path: `/ledger/channels/${channel}` });
+    const { size, signed }: { size: number; signed: number } = JSON.parse(text);
+    return signed >= size;
+  };
+  await until(isSigned, {
+    ...{ withinMs: signedWithinMs, againMs: 10 },
+    late: 'The checkpoint did not cover the channel in time.',
+  });
 }

@@ -59,3 +59,17 @@ export async function prepareRiskSite(context: BenchContext, options: SiteOption
     }),
   };
 }
+
+/** Creates something by the API with a key. Returns it; throws unless it was created or changed. */
+export const postAs =
+  ({ port }: Pick<Surface, 'port'>, key: string) =>
+  async (path: string, body: unknown): Promise<Readonly<Record<string, string>>> => {
+    const response = await fetch(`http://127.0.0.1:${port}/api${path}`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+      body: JSON.stringify(body),
+    });
+    const text = await response.text();
+    if (response.status > 201) throw new Error(`POST ${path} answered ${response.status}: ${text.slice(0, 400)}`);
+    return JSON.parse(text);
+  };
