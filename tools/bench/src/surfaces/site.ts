@@ -71,6 +71,8 @@ export async function prepareSite(
     DATABASE_URL: databaseUrl,
     ...(redis === undefined ? {} : { REDIS_URL: redis.url }),
     ADMIN_TOKEN_HASHES: hash('sha256', adminToken, 'hex'),
+    ADMIN_RATE_PER_SECOND: '1000000',
+    ADMIN_RATE_BURST: '1000000',
     SERVER_SECRETS: `s1:${secret()}`,
     LEDGER_DRIVER: 'embedded',
     LEDGER_ORIGIN: 'localhost/bench',
