@@ -1,5 +1,5 @@
 import { NODE_OPTIONS } from '@sealgate/service-host';
-import { findingRow, type Finding } from './targets.ts';
+import { findingRow, kindOfMachine, type Finding } from './targets.ts';
 import type { BenchOptions } from './bench-options.ts';
 import type { Machine } from './machine.ts';
 import { textTable, type Column } from './text-table.ts';
@@ -36,7 +36,7 @@ export function renderReport({ machine, settings, options }: RunFacts, sections:
   const findings = sections.flatMap((section) => section.findings);
   if (findings.length > 0) {
     const columns: Column[] = [{ name: 'target' }, ...['wanted', 'measured', 'verdict'].map((name) => ({ name }))];
-    parts.push('## Targets', textTable(columns, findings.map(findingRow)));
+    parts.push('## Targets', textTable(columns, findings.map(findingRow)), ...kindOfMachine(findings));
   }
   return `${parts.join('\n\n')}\n`;
 }

@@ -5,6 +5,7 @@ import type { Finding } from '../targets.ts';
 import { decimals, right, wholeNumber } from '../text-table.ts';
 import type { MeasuredRows } from './measure-rows.ts';
 import type { Summary } from './row.ts';
+import { EXPRESS } from '../servers/echo-server.ts';
 import { ratioOf } from './summarise.ts';
 
 export interface RowsSection {
@@ -55,7 +56,10 @@ function findingsOf({ all }: MeasuredRows): Finding[] {
     if (found === undefined) throw new Error(`There is no row ${name} to compare with.`);
     return found.summary;
   };
-  return all.flatMap(({ row, summary }) => row.findings?.(summary, of) ?? []);
+  const expressUs = all.find(({ row }) => row.name === EXPRESS)?.summary.serverUs;
+  return all.flatMap(({ row, summary }) =>
+    (row.findings?.(summary, of) ?? []).map((finding) => ({ ...finding, ...(expressUs && { expressUs }) })),
+  );
 }
 
 const rate = (perSecond: number): string => (perSecond < 100 ? decimals(perSecond, 1) : wholeNumber(perSecond));

@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { warmUpRequests } from '../bodies.ts';
 import type { Row } from '../rows/row.ts';
-import { beside, ratioOf } from '../rows/summarise.ts';
+import { ratioOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { checksOf, fillTables, prepareGateSite, readDecisionLog } from '../surfaces/gate-site.ts';
@@ -44,9 +44,7 @@ async function gateRows(context: BenchContext, stack: ReleaseStack): Promise<Row
         name: `gate, ${which}`,
         redis: usesRedis,
         ratios: { 'of Express': EXPRESS },
-        findings: (self, of) => [
-          { target: 'gateOfExpress', value: ratioOf(self, of(EXPRESS)), of: `${which}; ${beside(of(EXPRESS))}` },
-        ],
+        findings: (self, of) => [{ target: 'gateOfExpress', value: ratioOf(self, of(EXPRESS)), of: which }],
       }),
       await row({
         name: `gate, ${which}, ${wholeNumber(perSecond)} each second`,
@@ -61,9 +59,7 @@ async function gateRows(context: BenchContext, stack: ReleaseStack): Promise<Row
     redis: false,
     subjects: coldSubjects,
     ratios: { 'of Express': EXPRESS },
-    findings: (self, of) => [
-      { target: 'gateColdOfExpress', value: ratioOf(self, of(EXPRESS)), of: beside(of(EXPRESS)) },
-    ],
+    findings: (self, of) => [{ target: 'gateColdOfExpress', value: ratioOf(self, of(EXPRESS)) }],
   };
   // Creating so many takes minutes.
   if (!options.quick) gates.push(await row(cold));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import type { PlannedRequest } from '../load/load-plan.ts';
 import type { Row, RowLoad } from '../rows/row.ts';
-import { beside, ratioOf } from '../rows/summarise.ts';
+import { ratioOf } from '../rows/summarise.ts';
 import { startEchoServer } from '../servers/echo-server.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { fillAssets } from '../surfaces/fill-assets.ts';
@@ -109,7 +109,7 @@ async function readRows(
     ),
     row(REST, pages, {
       ratios: { 'of Express': PAGE },
-      findings: (self, of) => [{ target: 'readsOfExpress', value: ratioOf(self, of(PAGE)), of: beside(of(PAGE)) }],
+      findings: (self, of) => [{ target: 'readsOfExpress', value: ratioOf(self, of(PAGE)) }],
     }),
     row('tool list_assets (MCP)', site.reads(cursors.map(toolCall), mcpHeaders), {
       ratios: { 'of Express': PAGE },

@@ -1,7 +1,7 @@
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.ts';
 import type { Row } from '../rows/row.ts';
-import { beside, cpuUsOf, ratioOf } from '../rows/summarise.ts';
+import { cpuUsOf, ratioOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
 import { makeSender, writes, type Sender } from '../surfaces/admin.ts';
 import { prepareSite } from '../surfaces/site.ts';
@@ -49,17 +49,9 @@ async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: bo
       ...writes(site, [singles.channel]),
       ratios: { 'of Express': EXPRESS, 'of Express + five': PACKAGES },
       findings: (self, of) => [
-        {
-          target: redis ? 'singlesOfExpress' : 'singlesOfExpressWithoutRedis',
-          value: ratioOf(self, of(EXPRESS)),
-          of: beside(of(EXPRESS)),
-        },
-        {
-          target: 'singlesOfPackages',
-          value: ratioOf(self, of(PACKAGES)),
-          of: `${which}; ${beside(of(EXPRESS))}`,
-        },
-        { target: 'singleCpu', value: cpuUsOf(self), of: which },
+        { target: 'singlesOfExpress', value: ratioOf(self, of(EXPRESS)), of: which },
+        { target: 'singlesOfPackages', value: ratioOf(self, of(PACKAGES)), of: which },
+        { target: 'singleCpu', value: cpuUsOf(self) / cpuUsOf(of(EXPRESS)), of: which },
       ],
     },
     {
