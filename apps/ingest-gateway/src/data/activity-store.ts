@@ -51,19 +51,28 @@ export function activityStore(sql: Sql): ActivityStore {
   };
 }
 
-/** In both tables of events: on an embedded ledger most writes are in `writes`, on Fabric all are in `events`. */
+/**
+ * In both tables of events: on an embedded ledger most writes are in `writes`, on Fabric all are in `events`. Only
+ * networks that have any since the first hour are asked about each hour.
+ */
 const WRITES = `
+  WITH networks AS MATERIALIZED (
+    SELECT n.network_id,
+           EXISTS (SELECT FROM ingest.writes w WHERE w.network_id = n.network_id AND w.event_id >= ($2::text[])[1]::uuid) AS writes,
+           EXISTS (SELECT FROM ingest.events e
+                    WHERE e.network_id = n.network_id AND e.event_id >= 'evt_' || ($2::text[])[1]) AS events
+      FROM ingest.networks n)
   SELECT h.at, least(${COUNT_LIMIT}, (
            SELECT count(*) FROM (
-             SELECT FROM ingest.networks n CROSS JOIN LATERAL (
+             SELECT FROM networks n CROSS JOIN LATERAL (
                SELECT FROM ingest.writes w
                 WHERE w.network_id = n.network_id AND w.event_id >= h.low::uuid AND w.event_id < h.high::uuid
-                LIMIT ${COUNT_LIMIT}) w LIMIT ${COUNT_LIMIT}) c) + (
+                LIMIT ${COUNT_LIMIT}) w WHERE n.writes LIMIT ${COUNT_LIMIT}) c) + (
            SELECT count(*) FROM (
-             SELECT e.kind, e.status FROM ingest.networks n CROSS JOIN LATERAL (
+             SELECT e.kind, e.status FROM networks n CROSS JOIN LATERAL (
                SELECT e.kind, e.status FROM ingest.events e
                 WHERE e.network_id = n.network_id AND e.event_id >= 'evt_' || h.low AND e.event_id < 'evt_' || h.high
-                LIMIT ${COUNT_LIMIT}) e LIMIT ${COUNT_LIMIT}) c
+                LIMIT ${COUNT_LIMIT}) e WHERE n.events LIMIT ${COUNT_LIMIT}) c
             WHERE c.kind = 'write' AND c.status = 'committed'))::integer AS writes
     FROM unnest($1::timestamptz[], $2::text[], $3::text[]) h (at, low, high) ORDER BY h.at`;
 

@@ -196,58 +196,94 @@ async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promis
                   SELECT ${WRITE_COLUMNS} FROM found ${rest} ORDER BY id ${direction} LIMIT ${conditions.place(page.limit)}`;
     return sql.query<WriteRow>({ text, values: conditions.values });
   }
-  const conditions = ofWrites(filter, false);
-  conditions.add(`w.id ${beyond} $::uuid`, after);
-  const limit = conditions.place(page.limit);
-  if (filter.networkId !== undefined || isSource(filter.keyId)) {
-    const text = `SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where} ORDER BY w.id ${direction} LIMIT ${limit}`;
-    return sql.query<WriteRow>({ text, values: conditions.values });
-  }
-  return firstOfNetworks(sql, filter, { conditions, direction, limit });
+  const walk = { direction, beyond, after, limit: page.limit };
+  if (filter.networkId === undefined && !isSource(filter.keyId)) return firstOfNetworks(sql, filter, walk);
+  const { conditions, limit } = walked(filter, walk);
+  const text = `SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where} ORDER BY w.id ${direction} LIMIT ${limit}`;
+  return sql.query<WriteRow>({ text, values: conditions.values });
 }
 
 interface Walk {
-  readonly conditions: Conditions;
   readonly direction: string;
-  readonly limit: string;
+  readonly beyond: string;
+  readonly after: string | undefined;
+  readonly limit: number;
 }
 
-/**
- * The first of each network, by the index: a quiet network is not searched for among the rows of busy ones. A type is
- * looked for by its marks in networks that have few of it, and not at all where there is none.
- */
-async function firstOfNetworks(
-  sql: Sql,
-  filter: EventFilter,
-  { conditions, direction, limit }: Walk,
-): Promise<WriteRow[]> {
-  const { type } = filter;
+/** Conditions of what is walked, and the place of the limit. */
+function walked(filter: EventFilter, { beyond, after, limit }: Walk) {
+  const conditions = ofWrites(filter, false);
+  conditions.add(`w.id ${beyond} $::uuid`, after);
+  return { conditions, limit: conditions.place(limit) };
+}
+
+/** The first of each network, by the index: a quiet network is not searched for among the rows of busy ones. */
+async function firstOfNetworks(sql: Sql, filter: EventFilter, walk: Walk): Promise<WriteRow[]> {
+  if (filter.type !== undefined) return (await nextOfType(sql, filter, walk)) ?? byHolding(sql, filter, walk);
+  const { conditions, limit } = walked(filter, walk);
+  const text = eachNetwork({ ...walk, conditions, limit }, { networks: 'ingest.networks n' });
+  return sql.query<WriteRow>({ text, values: conditions.values });
+}
+
+interface Each {
+  readonly networks: string;
+  readonly more?: string;
+  readonly order?: string;
+}
+
+const ofEach = WRITE_COLUMNS.replace(/\w+/g, (column) => `e.${column}`);
+
+function eachNetwork(
+  { conditions, limit, direction }: { conditions: Conditions; limit: string; direction: string },
+  { networks, more = '', order = 'w.id' }: Each,
+): string {
   const where = conditions.where === '' ? 'WHERE' : `${conditions.where} AND`;
-  const columns = WRITE_COLUMNS.replace(/\w+/g, (column) => `e.${column}`);
-  const first = (networks: string, more: string, order: string) => ({
-    text: `SELECT ${columns} FROM ${networks} n CROSS JOIN LATERAL (
+  return `SELECT ${ofEach} FROM ${networks} CROSS JOIN LATERAL (
              SELECT ${ofWrite} FROM ingest.write_events w ${where} w.network_id = n.network_id ${more}
               ORDER BY ${order} ${direction} LIMIT ${limit}) e
-           ORDER BY e.id ${direction} LIMIT ${limit}`,
+           ORDER BY e.id ${direction} LIMIT ${limit}`;
+}
+
+/** So many pages of events are looked through for a page of one type. */
+const PAGES_WALKED = 2;
+
+/** A page of a type that is common among the next events of all networks; undefined where it is not. */
+async function nextOfType(sql: Sql, { type, ...filter }: EventFilter, walk: Walk): Promise<WriteRow[] | undefined> {
+  const { direction, limit } = walk;
+  const { conditions, limit: most } = walked(filter, { ...walk, limit: limit * PAGES_WALKED });
+  const where = conditions.where === '' ? 'WHERE' : `${conditions.where} AND`;
+  const rows = await sql.query<WriteRow>({
+    text: `WITH next AS MATERIALIZED (
+             SELECT e.network_id, e.id FROM ingest.networks n CROSS JOIN LATERAL (
+               SELECT w.network_id, w.id FROM ingest.write_events w ${where} w.network_id = n.network_id
+                ORDER BY w.id ${direction} LIMIT ${most}) e
+              ORDER BY e.id ${direction} LIMIT ${most})
+           SELECT ${ofWrite} FROM next JOIN ingest.write_events w USING (network_id, id)
+            WHERE w.types ? ${conditions.place(type)} ORDER BY w.id ${direction} LIMIT ${conditions.place(limit)}`,
     values: conditions.values,
   });
-  if (type === undefined) return sql.query<WriteRow>(first('ingest.networks', '', 'w.id'));
+  return rows.length === limit ? rows : undefined;
+}
+
+/** By the marks in networks that have few of the type, in the order of events where there are many, and nowhere else. */
+async function byHolding(sql: Sql, filter: EventFilter, walk: Walk): Promise<WriteRow[]> {
   const holding = await sql.query<{ network_id: string; found: number }>({
     text: `SELECT n.network_id, c.found FROM ingest.networks n CROSS JOIN LATERAL (
              SELECT count(*)::int AS found FROM (
                SELECT FROM ingest.write_events w WHERE ${OF_NETWORK} AND w.types ? $1 LIMIT ${COUNT_LIMIT}) t) c
             WHERE c.found > 0`,
-    values: [type],
+    values: [filter.type],
   });
   const [many, few] = [COUNT_LIMIT, 0].map((least) =>
     holding.filter(({ found }) => found >= least && (least > 0 || found < COUNT_LIMIT)).map((row) => row.network_id),
   );
-  const networks = `unnest(${conditions.place(many)}::text[])`;
-  const rest = `unnest(${conditions.place(few)}::text[])`;
-  const both = `(${first(`${networks} AS`, '', 'w.id').text}) UNION ALL
-                (${first(`${rest} AS`, `AND ${OF_NETWORK}`, 'w.id::text').text})`;
-  const text = `SELECT ${WRITE_COLUMNS} FROM (${both.replaceAll(' AS n ', ' AS n (network_id) ')}) e
-                 ORDER BY id ${direction} LIMIT ${limit}`;
+  const { conditions, limit } = walked(filter, walk);
+  const { direction } = walk;
+  const of = (networks: unknown): string => `unnest(${conditions.place(networks)}::text[]) AS n (network_id)`;
+  const each = { conditions, limit, direction };
+  const both = `(${eachNetwork(each, { networks: of(many) })}) UNION ALL
+                (${eachNetwork(each, { networks: of(few), more: `AND ${OF_NETWORK}`, order: 'w.id::text' })})`;
+  const text = `SELECT ${WRITE_COLUMNS} FROM (${both}) e ORDER BY id ${direction} LIMIT ${limit}`;
   return sql.query<WriteRow>({ text, values: conditions.values });
 }
 

@@ -51,9 +51,15 @@ export function onceEach(report: (unreadable: Unreadable) => void): (unreadable:
   };
 }
 
-/** The places of a unit's records in its channel. */
-export const placesOf = ({ first, count, indexes }: EventUnit): string[] =>
-  (indexes ?? Array.from({ length: count }, (_, position) => (first ?? 0) + position)).map(String);
+/** Records of a channel that follow one another. */
+export interface Run {
+  readonly first: number;
+  readonly count: number;
+}
+
+/** Where the records of a unit are in its channel. */
+export const runsOf = ({ first, count, indexes }: EventUnit): Run[] =>
+  indexes?.map((index) => ({ first: index, count: 1 })) ?? [{ first: first ?? 0, count }];
 
 /**
  * The row without what cannot be shown, which `report` is told: lists become empty, an unknown status `unknown`, and the

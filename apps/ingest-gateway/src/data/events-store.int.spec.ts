@@ -187,4 +187,23 @@ describe('the list of events', () => {
     expect(await list({ from, to }, 50, c)).toEqual([b]);
     for (const eventId of ['evt_x', `evt_${'0'.repeat(32)}`]) expect(await events.find(eventId)).toBeUndefined();
   });
+
+  it('finds a type among what is next, and where it lies behind other events', async () => {
+    const write = async (network: string, type: string): Promise<string> => {
+      const unit = unitOf({ network, records: [record(`${type}-${clock.nowMs}`, 1, type)] });
+      await ledger.append(unit);
+      return eventIdOf(unit);
+    };
+    const deep = [];
+    for (const network of ['acme', 'demo', 'acme']) deep.unshift(await write(network, 'deep'));
+    for (let n = 0; n < 5; n += 1) await write(n % 2 === 0 ? 'acme' : 'demo', 'common');
+    const last = await write('quiet', 'deep');
+    const common = await list({ type: 'common' });
+    expect(common).toHaveLength(5);
+    expect(await list({ type: 'common' }, 2)).toEqual(common.slice(0, 2));
+    expect(await list({ type: 'common' }, 2, common[1])).toEqual(common.slice(2, 4));
+    expect(await list({ type: 'deep' }, 1)).toEqual([last]);
+    expect(await list({ type: 'deep' }, 2)).toEqual([last, deep[0]]);
+    expect(await list({ type: 'deep' }, 2, deep[0])).toEqual(deep.slice(1));
+  });
 });

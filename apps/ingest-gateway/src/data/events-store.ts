@@ -1,5 +1,5 @@
 import type { Sql } from '@sealgate/storage';
-import { placesOf, readableOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
+import { readableOf, runsOf, type CommonRow, type EventRow, type EventUnit, type Unreadable } from './event-rows.ts';
 import { countEvents, EVENT_COLUMNS, pageOf, type WriteRow } from './event-pages.ts';
 import { deliveryEvents, recordEvents, requestEvents } from './find-events.ts';
 import {
@@ -10,12 +10,6 @@ import {
   type IngestEvent,
   type PlacesOf,
 } from '../domain/read-events.ts';
-
-interface ReceiptRow {
-  idx: string;
-  id: string;
-  transaction_id: string;
-}
 
 /** An event without the ids of its records. */
 type StoredEvent = Omit<IngestEvent, 'records' | 'transactionIds'> & {
@@ -88,32 +82,38 @@ function commonOf(row: CommonRow) {
 /** Adds the ids of the records, with one query of the ledger per channel. */
 async function eventsOf(ledger: Sql, all: readonly StoredEvent[]): Promise<IngestEvent[]> {
   const units = all.flatMap((stored) => (stored.records === null ? stored.units : []));
-  const receipts = new Map(
-    await Promise.all(
-      [...Map.groupBy(units, ({ channel }) => channel)].map(
-        async ([channel, of]) => [channel, await receiptsOf(ledger, channel, of)] as const,
-      ),
-    ),
+  const recordsOf = new Map<EventUnit, IngestEvent['records']>();
+  await Promise.all(
+    [...Map.groupBy(units, ({ channel }) => channel)].map(async ([channel, of]) => {
+      const found = await recordsOfUnits(ledger, channel, of);
+      for (const [place, unit] of of.entries()) recordsOf.set(unit, found[place]!);
+    }),
   );
-  const recordsOf = (unit: EventUnit): IngestEvent['records'] =>
-    placesOf(unit).flatMap((place) => {
-      const row = receipts.get(unit.channel)?.get(place);
-      return row === undefined ? [] : [{ id: row.id, channel: unit.channel, transactionId: row.transaction_id }];
-    });
   return all.map(({ units: of, records: own, ...stored }) => {
-    const records = own ?? of.flatMap(recordsOf);
+    const records = own ?? of.flatMap((unit) => recordsOf.get(unit)!);
     return { ...stored, records, transactionIds: [...new Set(records.map(({ transactionId }) => transactionId))] };
   });
 }
 
-async function receiptsOf(
+interface RunRow {
+  run: string;
+  ids: string[];
+  transaction_id: string;
+}
+
+/** For each unit of a channel its records, in order; those that are not in the ledger any more are left out. */
+async function recordsOfUnits(
   ledger: Sql,
   channel: string,
   units: readonly EventUnit[],
-): Promise<ReadonlyMap<string, ReceiptRow>> {
-  const rows = await ledger.query<ReceiptRow>({
-    text: 'SELECT idx, id, transaction_id FROM ledger.receipts($1, $2)',
-    values: [channel, [...new Set(units.flatMap(placesOf))]],
+): Promise<IngestEvent['records'][]> {
+  const runs = units.flatMap((unit, place) => runsOf(unit).map((run) => ({ ...run, place })));
+  const rows = await ledger.query<RunRow>({
+    text: 'SELECT run, ids, transaction_id FROM ledger.run_receipts($1, $2, $3)',
+    values: [channel, runs.map(({ first }) => first), runs.map(({ count }) => count)],
   });
-  return new Map(rows.map((row) => [row.idx, row]));
+  const records = units.map((): IngestEvent['records'][number][] => []);
+  for (const { run, ids, transaction_id: transactionId } of rows)
+    records[runs[Number(run) - 1]!.place]!.push(...ids.map((id) => ({ id, channel, transactionId })));
+  return records;
 }

@@ -71,7 +71,7 @@ export async function deliveryEvents(sql: Sql, deliveryId: string): Promise<stri
 }
 
 /** Channels in which a record is looked for: each costs a look at the index of ids. */
-const MOST_CHANNELS = 1000;
+const MOST_CHANNELS = 10_000;
 
 /** Ids of one millisecond may be ahead of the clock, when there are many. */
 const AHEAD_MS = 1000;

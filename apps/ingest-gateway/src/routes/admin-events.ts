@@ -62,7 +62,7 @@ const searches = {
   recordId: Type.Optional({
     ...lineOfText({ min: 1, max: 256 }),
     description:
-      'Only the events that wrote the record with this id. Without `networkId`, it is looked for in at most 1,000 channels. Not for archived records.',
+      'Only the events that wrote the record with this id. Without `networkId`, it is looked for in at most 10,000 channels. Not for archived records.',
   }),
   deliveryId: Type.Optional({
     ...lineOfText({ min: 1, max: 256 }),

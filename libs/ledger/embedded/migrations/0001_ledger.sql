@@ -1088,6 +1088,39 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
    WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
 $$;
 
+-- The receipts of runs of records that follow one another: a row for each transaction of a run, in order.
+CREATE FUNCTION run_receipts(of_channel text, from_indexes bigint[], counts integer[])
+RETURNS TABLE (run bigint, ids json, transaction_id text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT w.run, json_agg(r.id ORDER BY r.idx), encode(r.transaction_id, 'hex')
+    FROM channels c
+         CROSS JOIN unnest(from_indexes, counts) WITH ORDINALITY w (first_index, count, run)
+         CROSS JOIN LATERAL (
+           SELECT o.idx, o.id, o.transaction_id FROM records o
+            WHERE o.channel_id = c.channel_id AND o.idx >= w.first_index AND o.idx < w.first_index + w.count
+           UNION ALL
+           SELECT a.idx, a.id, a.transaction_id
+             FROM archives u
+                  CROSS JOIN LATERAL generate_series(w.first_index, least(w.first_index + w.count, u.upto) - 1) g (idx)
+                  CROSS JOIN LATERAL archived_record(c.channel_id, g.idx) a
+            WHERE u.channel_id = c.channel_id) r
+   WHERE c.channel = of_channel AND permitted(of_channel, 'append', 'read')
+   GROUP BY w.run, r.transaction_id ORDER BY w.run, min(r.idx)
+$$;
+
+-- Those of the channels in which an id is entered and that the caller may read.
+CREATE FUNCTION channels_of_id(of_id text, of_channels text[]) RETURNS TABLE (channel text)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
+  SELECT f.channel
+    FROM (SELECT c.channel
+            FROM unnest(of_channels) w (channel)
+                 JOIN channels c ON c.channel = w.channel
+                 JOIN known_ids i ON i.hash = hashtextextended(of_id, c.channel_id) AND i.channel_id = c.channel_id
+                                 AND i.id = of_id
+          OFFSET 0) f
+   WHERE has_right(f.channel, 'read')
+$$;
+
 -- What was written from an index on, in order, without content: at most so many records. Archived ones have no time.
 CREATE FUNCTION commits(of_channel text, from_index bigint, at_most integer)
 RETURNS TABLE (idx bigint, id text, type text, transaction_id text, at_ms bigint)

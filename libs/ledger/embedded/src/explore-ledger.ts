@@ -288,7 +288,7 @@ async function findPlaces(
     sql,
     {
       text: `SELECT r.network, r.channel, r.idx, r.at_ms
-               FROM unnest($1::text[]) c (channel) CROSS JOIN LATERAL ledger.record(c.channel, $2) r
+               FROM ledger.channels_of_id($2, $1) c CROSS JOIN LATERAL ledger.record(c.channel, $2) r
               WHERE r.at_ms IS NOT NULL`,
       values: [channels, recordId],
     },
