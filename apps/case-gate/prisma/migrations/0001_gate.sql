@@ -106,6 +106,8 @@ CREATE INDEX cases_by_status_and_change ON cases (environment, status, updated_a
 CREATE INDEX cases_by_day_and_change ON cases (
   environment, status, ((created_at AT TIME ZONE 'UTC')::date), updated_at, case_id) INCLUDE (created_at);
 CREATE INDEX cases_by_decision ON cases (environment, decided_at, case_id) WHERE decided_at IS NOT NULL;
+-- This one, and those like it below: the rows of a former server secret, by the id of the secret that made the MAC.
+CREATE INDEX cases_by_secret ON cases (split_part(mac, ':', 1));
 
 -- How many cases are in each state, kept in the transaction of the case. A transaction adds to a shard that no other one
 -- holds, so that none waits for another here.
@@ -192,6 +194,7 @@ CREATE TABLE decisions (
   CONSTRAINT decisions_times CHECK (
     least(valid_until, decided_at) >= '0001-01-01 00:00:00+00' AND greatest(valid_until, decided_at) < '10000-01-01 00:00:00+00')
 );
+CREATE INDEX decisions_by_secret ON decisions (split_part(mac, ':', 1));
 
 -- hash is SHA-256 of the canonical form of the other columns; data is canonical JSON. Events never change.
 CREATE TABLE timeline (
@@ -266,6 +269,7 @@ CREATE TABLE eligibility (
 -- Lists of subjects by status and by last change.
 CREATE INDEX eligibility_by_status ON eligibility (environment, status, subject_ref);
 CREATE INDEX eligibility_by_change ON eligibility (environment, changed_at, subject_ref);
+CREATE INDEX eligibility_by_secret ON eligibility (split_part(mac, ':', 1));
 -- For the list of unconfirmed subjects; see readUnconfirmed. The document is canonical JSON, in which a quote inside a
 -- string is escaped, so this matches the member only, never a client's text.
 CREATE INDEX eligibility_unconfirmed ON eligibility (environment, subject_ref)
@@ -294,6 +298,7 @@ CREATE TABLE claims (
   CONSTRAINT claims_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
 );
 CREATE INDEX claims_by_age ON claims (created_at);
+CREATE INDEX claims_by_secret ON claims (split_part(fingerprint, ':', 1), created_at);
 
 -- Decisions of the gate. process and seq number them without gaps, so decisions lost in a crash can be named. hash is over
 -- the columns of the decision and the hash of the previous one of its process; see libs/envelope/src/decision-chain.ts.

@@ -208,10 +208,18 @@ async function enterAnchors(
 
 const DAY_MS = 86_400_000;
 
+/** The id of the secret that made a MAC or a fingerprint. Tables of many rows have an index of it. */
+const secretOf = (column: string): string => `split_part(${column}, ':', 1)`;
+/** On both sides of the current secret, $1, so that no row of that one is read. Nothing is before an empty text. */
+const SIDES = [`> '' AND secret_id < $1`, '> $1'];
+const former = (rows: string): string =>
+  `(${SIDES.map((side) => `SELECT * FROM (${rows}) r WHERE secret_id ${side}`).join(' UNION ALL ')}) former`;
+
 /** Rows whose MAC was made by another secret than the current one. Malformed MACs name no secret. */
 const macsOf = ({ table, mac, isVerified }: Pick<SignedTable, 'table' | 'mac' | 'isVerified'>) =>
-  `SELECT split_part(${mac}, ':', 1) AS secret_id, count(*) AS rows, NULL AS last_at FROM gate.${table}
-    WHERE ${isVerified} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:' AND split_part(${mac}, ':', 1) <> $1 GROUP BY 1`;
+  `SELECT secret_id, count(*) AS rows, NULL AS last_at
+     FROM ${former(`SELECT ${secretOf(mac)} AS secret_id FROM gate.${table} WHERE ${isVerified} AND ${mac} ~ '^[A-Za-z0-9_-]{1,32}:'`)}
+    GROUP BY 1`;
 const ALL = { mac: 'mac', isVerified: 'true' };
 
 /** Everything verified with a server secret after it was made. Rows with MACs are signed again by `remakeMacs`. */
@@ -231,8 +239,8 @@ export const secretUses: readonly SecretUse[] = [
   {
     what: 'claims on Idempotency-Keys',
     keptMs: CLAIM_DAYS * DAY_MS,
-    text: `SELECT split_part(fingerprint, ':', 1) AS secret_id, count(*) AS rows, max(created_at) AS last_at
-             FROM gate.claims GROUP BY 1`,
+    text: `SELECT secret_id, count(*) AS rows, max(created_at) AS last_at
+             FROM ${former(`SELECT ${secretOf('fingerprint')} AS secret_id, created_at FROM gate.claims`)} GROUP BY 1`,
   },
   { what: 'cursors of lists', keptMs: DAY_MS },
 ];
