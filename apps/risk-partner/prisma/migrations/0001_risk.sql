@@ -307,13 +307,14 @@ CREATE INDEX requirements_walk ON requirements (org_id, created_at, coverage_id)
 
 -- Every readable revision, and its changes: for each changed resource a row with the old attributes for row filters
 -- (-1) and one with the new (+1). Sums of `delta` are therefore counts, for any caller. `id` is that of the row of a
--- change (for proofs, of their evidence), to look up its later attributes; null for kinds visible to the whole
--- organisation.
+-- change (for proofs, of their evidence), to look up its later attributes, which differ where it `has_moved`; null for kinds
+-- visible to the whole organisation.
 CREATE TABLE revisions (
   org_id     text           NOT NULL COLLATE "C" REFERENCES orgs,
   revision   bigint         NOT NULL,
   created_at timestamptz(3) NOT NULL,
-  PRIMARY KEY (org_id, revision),
+  -- With the time, so that the first one after a time is found in the index.
+  PRIMARY KEY (org_id, revision) INCLUDE (created_at),
   CONSTRAINT revisions_times CHECK (created_at >= '0001-01-01 00:00:00+00' AND created_at < '10000-01-01 00:00:00+00')
 );
 CREATE TABLE changes (
@@ -324,7 +325,8 @@ CREATE TABLE changes (
   owner_id   text    COLLATE "C",
   department text,
   sensitive  boolean NOT NULL,
-  delta      integer NOT NULL
+  delta      integer NOT NULL,
+  has_moved  boolean NOT NULL DEFAULT false
 );
 CREATE INDEX changes_by_revision ON changes (org_id, revision);
 CREATE INDEX changes_of_row ON changes (org_id, id, revision) WHERE id IS NOT NULL;

@@ -35,6 +35,12 @@ interface ListedRow {
   ended_at: Date | null;
 }
 
+/** At most so many revisions after this one. */
+interface Wanted {
+  readonly after: number;
+  readonly limit: number;
+}
+
 /** Changes that the caller may see, by the row's attributes when the change was made. */
 function changeCondition(alias: string, scope: RowScope, values: unknown[]): string {
   const ofOrg = rowCondition(alias, scope, values, false);
@@ -80,31 +86,18 @@ export function snapshotReads(sql: Sql): SnapshotReads {
 
 /** The readable snapshots, with counts of the rows that the caller may see. */
 export function partnerSnapshots(sql: Sql): PartnerSource {
-  const read = async (
-    scope: RowScope,
-    nowMs: number,
-    condition: (values: unknown[]) => string,
-  ): Promise<PartnerItem[]> => {
+  const read = async (scope: RowScope, nowMs: number, wanted: Wanted): Promise<PartnerItem[]> => {
     await currentRevision(sql, scope.orgId, nowMs);
-    const rows = await listed(sql, scope, (values) => {
-      const since = `$${values.push(new Date(nowMs - SNAPSHOT_RETENTION_MS))}::timestamptz`;
-      return `(ended_at IS NULL OR ended_at > ${since}) AND ${condition(values)}`;
-    });
-    return withCounts(sql, scope, rows);
+    return withCounts(sql, scope, await listed(sql, scope, { ...wanted, nowMs }));
   };
   return {
     list: (scope, { limit, after, nowMs }) =>
-      read(scope, nowMs, (values) => {
-        const behind =
-          after === undefined
-            ? 'true'
-            : `(created_at, revision) > ($${values.push(after.createdAt)}::timestamptz, $${values.push(revisionOf(after.id))}::bigint)`;
-        return `${behind} ORDER BY created_at, revision LIMIT $${values.push(limit)}`;
-      }),
+      read(scope, nowMs, { after: after === undefined ? 0 : (revisionOf(after.id) ?? 0), limit }),
     async find(scope, id, { nowMs }) {
       const revision = revisionOf(id);
       if (revision === undefined) return undefined;
-      return (await read(scope, nowMs, (values) => `revision = $${values.push(revision)}`))[0];
+      const [item] = await read(scope, nowMs, { after: revision - 1, limit: 1 });
+      return item?.id === id ? item : undefined;
     },
   };
 }
@@ -126,24 +119,43 @@ async function endOf(sql: Sql, scope: RowScope, revision: number): Promise<Pick<
 const isLive = ({ ended_at: endedAt }: Pick<ListedRow, 'ended_at'>, nowMs: number): boolean =>
   endedAt === null || endedAt.getTime() + SNAPSHOT_RETENTION_MS > nowMs;
 
-/** The revisions that the caller may know of, each with the time at which the next one replaced it. */
-function listed(sql: Sql, scope: RowScope, condition: (values: unknown[]) => string): Promise<ListedRow[]> {
-  const values: unknown[] = [];
-  const text = `WITH known AS (SELECT DISTINCT c.revision FROM risk.changes c WHERE ${changeCondition('c', scope, values)}),
-      listed AS (SELECT v.revision, v.created_at, lead(v.created_at) OVER (ORDER BY v.revision) AS ended_at
-                   FROM risk.revisions v JOIN known USING (revision) WHERE ${rowCondition('v', scope, values, false)})
-    SELECT revision, created_at, ended_at FROM listed WHERE ${condition(values)}`;
-  return sql.query<ListedRow>(prepared(text, values));
+/**
+ * The live revisions that the caller may know of, each with the time at which the next one replaced it. They are walked in
+ * their order, in which times never decrease: from the last one that was replaced in time, one more than wanted.
+ */
+async function listed(
+  sql: Sql,
+  scope: RowScope,
+  { after, limit, nowMs }: Wanted & { readonly nowMs: number },
+): Promise<ListedRow[]> {
+  const values: unknown[] = [after, limit + 1, new Date(nowMs - SNAPSHOT_RETENTION_MS)];
+  const ofOrg = rowCondition('v', scope, values, false);
+  // A scalar, so that it is asked of one revision after the other.
+  const isKnown = `(SELECT true FROM risk.changes c
+                     WHERE c.revision = v.revision AND ${changeCondition('c', scope, values)} LIMIT 1)`;
+  const text = `WITH recent AS (
+      SELECT v.revision FROM risk.revisions v WHERE ${ofOrg} AND v.created_at > $3 ORDER BY v.revision LIMIT 1),
+    oldest AS (
+      SELECT v.revision FROM risk.revisions v
+       WHERE ${ofOrg} AND ${isKnown}
+         AND v.revision < coalesce((SELECT revision FROM recent), 9223372036854775807)
+       ORDER BY v.revision DESC LIMIT 1)
+    SELECT v.revision, v.created_at FROM risk.revisions v
+     WHERE ${ofOrg} AND ${isKnown} AND v.revision > $1::bigint AND v.revision >= coalesce((SELECT revision FROM oldest), 0)
+     ORDER BY v.revision LIMIT $2`;
+  const rows = await sql.query<Omit<ListedRow, 'ended_at'>>(prepared(text, values));
+  return rows.slice(0, limit).map((row, at) => ({ ...row, ended_at: rows[at + 1]?.created_at ?? null }));
 }
 
 /**
- * Counts the rows that the caller may see now, then undoes later changes revision by revision: changes of rows that the
- * caller may still see, or could see when they were deleted. Rows that have become hidden are counted in no revision.
+ * Counts the rows that the caller may see now, then undoes later changes: at once those after the last of these revisions,
+ * and those between them one by one. Only changes of rows that the caller may still see, or could see when they were
+ * deleted: rows that have become hidden are counted in no revision.
  */
 async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[]): Promise<PartnerItem[]> {
-  const [first] = rows;
-  if (first === undefined) return [];
-  const values: unknown[] = [first.revision];
+  const [first, last] = [rows[0], rows.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const values: unknown[] = [first.revision, last.revision];
   const changes = await sql.query<{ revision: string | null; kind: string; delta: number }>(
     prepared(countsText(scope, values), values),
   );
@@ -159,19 +171,10 @@ async function withCounts(sql: Sql, scope: RowScope, rows: readonly ListedRow[])
   return counted.reverse();
 }
 
-/** The current counts (without a revision), then the deltas to subtract for each change after revision `$1`. */
+/** The current counts (without a revision), then the deltas to subtract for changes after $1, those after $2 together. */
 function countsText(scope: RowScope, values: unknown[]): string {
-  const seen = (alias: string) => rowCondition(alias, scope, values);
   const ofOrg = (alias: string) => rowCondition(alias, scope, values, false);
-  const kinds = () => `$${values.push(SEEN_BY_ALL_KINDS)}::text[]`;
-  const seesAll = scope.unrestricted && scope.canReadSensitive;
-  // The last change of a row holds its current attributes, or those it had when deleted.
-  const isSeenNow = seesAll
-    ? ''
-    : `AND (c.id IS NULL OR c.kind = ANY (${kinds()}) OR EXISTS (
-         SELECT FROM (SELECT l.org_id, l.owner_id, l.department, l.sensitive FROM risk.changes l
-                       WHERE l.org_id = c.org_id AND l.id = c.id
-                       ORDER BY l.revision DESC, l.delta DESC LIMIT 1) last WHERE ${seen('last')}))`;
+  const isSeenNow = scope.unrestricted && scope.canReadSensitive ? '' : `AND ${seenNow(scope, values)}`;
   return `SELECT NULL::bigint AS revision, n.kind, sum(n.rows)::integer AS delta FROM risk.row_counts n
      WHERE n.kind IN ('risk', 'evidence', 'asset', 'proof') AND n.cell = 'all' AND ${countCondition('n', scope, values)}
      GROUP BY n.kind
@@ -179,9 +182,20 @@ function countsText(scope: RowScope, values: unknown[]): string {
      WHERE n.kind IN ('control', 'policy') AND n.cell = 'all' AND ${countCondition('n', scope, values, false)} GROUP BY n.kind
     UNION ALL SELECT NULL, 'framework', count(*)::integer FROM risk.frameworks f WHERE ${ofOrg('f')}
     UNION ALL SELECT NULL, 'coverage', count(*)::integer FROM risk.requirements q WHERE ${ofOrg('q')}
-    UNION ALL SELECT c.revision, c.kind, -sum(c.delta)::integer FROM risk.changes c
+    UNION ALL SELECT least(c.revision, $2::bigint + 1), c.kind, -sum(c.delta)::integer FROM risk.changes c
      WHERE c.revision > $1 AND c.delta <> 0 AND ${changeCondition('c', scope, values)} ${isSeenNow}
-     GROUP BY c.revision, c.kind ORDER BY revision DESC NULLS FIRST`;
+     GROUP BY 1, 2 ORDER BY revision DESC NULLS FIRST`;
+}
+
+/**
+ * Whether the row of a change `c` may be seen now. Only a row that has moved since is looked up: its last change holds its
+ * current attributes, or those it had when deleted.
+ */
+function seenNow(scope: RowScope, values: unknown[]): string {
+  return `(NOT c.has_moved OR EXISTS (
+       SELECT FROM (SELECT l.org_id, l.owner_id, l.department, l.sensitive FROM risk.changes l
+                     WHERE l.org_id = c.org_id AND l.id = c.id
+                     ORDER BY l.revision DESC, l.delta DESC LIMIT 1) last WHERE ${rowCondition('last', scope, values)}))`;
 }
 
 function itemOf(

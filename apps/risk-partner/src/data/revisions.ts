@@ -43,6 +43,13 @@ export async function recordChanges(
     ...(is === undefined ? [] : [{ kind: name, id, delta: 1, ...is }]),
   ]);
   await addChanges(change, rows);
+  if (was !== undefined && is !== undefined) await tellMoved(change, id);
+}
+
+/** The attributes of the row in its changes before are not its current ones any more. */
+async function tellMoved({ sql, orgId }: RevisionChange, id: string): Promise<void> {
+  const text = 'UPDATE risk.changes SET has_moved = true WHERE org_id = $1 AND id = $2 AND NOT has_moved';
+  await sql.query({ text, values: [orgId, id] });
 }
 
 async function withProofs({ sql, orgId }: RevisionChange, evidenceId: string): Promise<string[]> {
