@@ -28,8 +28,9 @@ const atOnce = 8;
 const statementMs = 1_800_000;
 
 /**
- * Organisations with risks and evidence: ten thousand of each through the doors, the rest copies of such rows, with their
- * facts, revisions and changes. Copies are of evidence that was collected and not approved; they have no audit events.
+ * Organisations with risks and evidence: ten thousand of each through the doors, the changes of the last day, and before
+ * them copies of such rows, with their facts. Copies are of evidence that was collected and not approved; they have no
+ * audit events.
  */
 export async function fillRisk(at: FillAt): Promise<FilledRisk> {
   const { surface, amounts } = at;
@@ -59,7 +60,7 @@ export async function fillRisk(at: FillAt): Promise<FilledRisk> {
         );
       }),
     );
-  await addRevisions(at);
+  await addHistory(at);
   return filled;
 }
 
@@ -199,23 +200,20 @@ async function modelsOf(surface: Surface, owner: string, controlIds: readonly st
   return { risks, evidence };
 }
 
-/** Each copy is a change of its organisation, like the row that it copies. */
-async function addRevisions({ site }: FillAt): Promise<void> {
+/**
+ * Copies came before anything that is still kept of the history: as the retention leaves it, the oldest revision has the
+ * sums of their changes, and their facts begin there.
+ */
+async function addHistory({ site }: FillAt): Promise<void> {
   const run = (text: string) => site.sql.query({ text }, { deadlineMs: statementMs });
   // The ids of copies are the only ones that begin with so many zeros.
-  const copies = `r.id LIKE '____000000000000000%'`;
-  await run(`INSERT INTO risk.changes (org_id, revision, kind, id, owner_id, department, sensitive, delta)
-    SELECT r.org_id, o.revision + row_number() OVER (PARTITION BY r.org_id ORDER BY r.kind, r.id),
-           r.kind, r.id, r.owner_id, r.department, r.sensitive, 1
-      FROM risk.resources r JOIN risk.orgs o USING (org_id) WHERE ${copies}`);
-  await run(`INSERT INTO risk.revisions (org_id, revision, created_at)
-    SELECT r.org_id, r.revision, o.revised_at FROM risk.changes r JOIN risk.orgs o USING (org_id) WHERE ${copies}`);
+  const copies = `risk.resources r JOIN (SELECT org_id, min(revision) AS oldest FROM risk.revisions GROUP BY 1) v USING (org_id)
+    WHERE r.id LIKE '____000000000000000%'`;
+  await run(`INSERT INTO risk.changes (org_id, revision, kind, owner_id, department, sensitive, delta)
+    SELECT r.org_id, v.oldest, r.kind, r.owner_id, r.department, r.sensitive, count(*) FROM ${copies} GROUP BY 1, 2, 3, 4, 5, 6`);
   await run(`INSERT INTO risk.evidence_facts (org_id, evidence_id, owner_id, department, sensitive, approved, valid_until,
                                               fresh_at, control_ids, from_revision)
-    SELECT r.org_id, r.id, r.owner_id, r.department, r.sensitive, false, c.valid_until, c.created_at,
-           ARRAY(SELECT json_array_elements_text(c.doc::json -> 'controlIds')), r.revision
-      FROM risk.changes r JOIN risk.resources c USING (org_id, kind, id) WHERE r.kind = 'evidence' AND ${copies}`);
-  await run(`UPDATE risk.orgs o SET revision = m.revision
-               FROM (SELECT org_id, max(revision) AS revision FROM risk.changes GROUP BY 1) m
-              WHERE m.org_id = o.org_id AND m.revision > o.revision`);
+    SELECT r.org_id, r.id, r.owner_id, r.department, r.sensitive, false, r.valid_until, r.created_at,
+           ARRAY(SELECT json_array_elements_text(r.doc::json -> 'controlIds')), v.oldest
+      FROM ${copies} AND r.kind = 'evidence'`);
 }
