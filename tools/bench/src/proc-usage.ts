@@ -51,8 +51,13 @@ function machineBusyMs(): number | undefined {
 }
 
 /** Peak resident set size. Linux only; elsewhere undefined. */
-export function peakRssBytesOf(pid: number): number | undefined {
-  const found = /^VmHWM:\s+(\d+) kB$/m.exec(readText(`/proc/${pid}/status`) ?? '');
+export const peakRssBytesOf = (pid: number): number | undefined => bytesIn(pid, /^VmHWM:\s+(\d+) kB$/m);
+
+/** Resident set size now. Linux only; elsewhere undefined. */
+export const rssBytesOf = (pid: number): number | undefined => bytesIn(pid, /^VmRSS:\s+(\d+) kB$/m);
+
+function bytesIn(pid: number, line: RegExp): number | undefined {
+  const found = line.exec(readText(`/proc/${pid}/status`) ?? '');
   return found === null ? undefined : Number(found[1]) * 1_024;
 }
 

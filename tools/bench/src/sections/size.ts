@@ -31,7 +31,7 @@ export async function sizeSection(context: BenchContext): Promise<SectionReport>
     title: `Size ${size} beside the demo's size`,
     tables: all.flatMap(([, { costs, weighed }]) => [costTable(costs, `size ${size}`), weightTable(weighed)]),
     notes: [
-      'Both sizes of a surface are measured in turn, with the same server and after the same warming up. "us of CPU": of all servers, 16 connections; "ms": the median of one connection. Of all paths of the OpenAPI documents, each filter alone, the slowest are shown (the best of three).',
+      'Both sizes of a surface are measured in turn, with the same server and after the same warming up. "us of CPU": of all servers, 16 connections; "ms": the median of one connection. Of all paths of the OpenAPI documents, each filter alone, the slowest are shown (the best of three times, of the slowest of ten).',
       ...all.map(([name, one]) => noteOf(name, one)),
       quietness(all.flatMap(([, { summaries }]) => summaries.map(({ otherShare }) => otherShare))),
     ],

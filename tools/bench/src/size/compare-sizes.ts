@@ -12,6 +12,7 @@ import type { Surface } from '../surfaces/surface-process.ts';
 import { wholeNumber } from '../text-table.ts';
 import { amountsOf, type SizeName } from './amounts.ts';
 import { answerTimes } from './answer-times.ts';
+import { copyWork } from './copy-work.ts';
 import type { Cost } from './size-cost.ts';
 import type { FilledSurface, SizedLoad, SizedSurface } from './sized-surface.ts';
 import { databaseBytes, weigh, type Weighed } from './weigh.ts';
@@ -187,9 +188,10 @@ function rowOf({ label, site, surface }: Sized, { what, load, requests, unit }: 
 }
 
 async function measureWorks({ tell, signal }: BenchContext, small: Sized, large: Sized): Promise<Cost[]> {
-  const ofLarge = large.filled.works(large.surface);
+  const worksOf = ({ site, filled, surface }: Sized) => [...filled.works(surface), copyWork(site)];
+  const ofLarge = worksOf(large);
   const costs: Cost[] = [];
-  for (const [place, { what, unit, target, run }] of small.filled.works(small.surface).entries()) {
+  for (const [place, { what, unit, target, run }] of worksOf(small).entries()) {
     signal.throwIfAborted();
     tell(`Measuring: ${what}`);
     costs.push({ what, unit, small: await run(), large: await ofLarge[place]!.run(), target });

@@ -6,9 +6,10 @@ import type { Surface } from '../surfaces/surface-process.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 import { THROUGH_DOORS } from './amounts.ts';
 import { checkDecisions } from './check-decisions.ts';
-import { exportRows } from './export-rows.ts';
+import { exportWorks } from './export-works.ts';
 import { fillGate, newCases, type FilledGate } from './fill-gate.ts';
 import { look } from './look-load.ts';
+import { removalMs } from './removal-ms.ts';
 import type { Asking, FillAt, FilledSurface, SizedLoad, SizedSurface } from './sized-surface.ts';
 
 export const sizedGate: SizedSurface = {
@@ -40,19 +41,41 @@ function filledGate(at: FillAt, gate: FilledGate): FilledSurface {
     faults: (surface) => checkDecisions(surface, { site, folder: context.folder }),
     loads: (surface) => loadsOf(at, gate, surface),
     works: (surface) => [
+      ...exportWorks({
+        ...{ what: 'decisions', unit: 'us a decision', pid: surface.pid },
+        url: `${surface.adminUrl}/admin/v1/decisions/export?format=csv`,
+        headers: { authorization: `Bearer ${surface.adminToken}` },
+        least: Math.min(amounts.decisions, THROUGH_DOORS),
+      }),
       {
-        what: 'export of decisions',
-        ...{ unit: 'us a decision', target: 'sizeRatio' },
-        run: () =>
-          exportRows({
-            url: `${surface.adminUrl}/admin/v1/decisions/export?format=csv`,
-            headers: { authorization: `Bearer ${surface.adminToken}` },
-            least: Math.min(amounts.decisions, THROUGH_DOORS),
-          }),
+        what: 'retention of decisions, steps with their pauses',
+        ...{ unit: 'ms', target: 'sizeRatio' },
+        run: () => retentionMs(at),
       },
     ],
     lists: (surface) => listsOf(gate, surface),
   };
+}
+
+const KEPT_DAYS = 100;
+const OLD_DECISIONS = 2_500;
+
+/** Of the oldest decisions, made older than they are: their log has been audited before. */
+async function retentionMs(at: FillAt): Promise<number> {
+  await at.site.sql.query(
+    {
+      text: `UPDATE gate.gate_decisions SET evaluated_at = evaluated_at - make_interval(days => $1)
+              WHERE decision_id IN (SELECT decision_id FROM gate.gate_decisions ORDER BY evaluated_at, decision_id LIMIT $2)`,
+      values: [KEPT_DAYS + 1, OLD_DECISIONS],
+    },
+    { deadlineMs: 600_000 },
+  );
+  return removalMs(at, {
+    env: { DECISION_RETENTION_DAYS: String(KEPT_DAYS) },
+    text: `SELECT count(*)::int AS left FROM gate.gate_decisions
+            WHERE evaluated_at AT TIME ZONE 'UTC' < (now() - make_interval(days => $1)) AT TIME ZONE 'UTC'`,
+    ...{ values: [KEPT_DAYS], old: OLD_DECISIONS },
+  });
 }
 
 async function loadsOf(at: FillAt, gate: FilledGate, surface: Surface): Promise<SizedLoad[]> {
@@ -118,11 +141,20 @@ function listsOf({ rawKey, sealed }: FilledGate, surface: Surface): Asking[] {
     ...{ environment: 'live', q: 'hall' },
   };
   const paths = (file: string) => lookingPaths(join(workspaceRoot, 'apps/case-gate', file), known);
+  const open = '/admin/v1/cases?environment=live';
+  // What pages of the console ask for with several parameters.
+  const ofConsole = [
+    ...['received', 'in_review', 'decided'].map((status) => `${open}&status=${status}&sort=created_at&limit=10`),
+    `${open}&sort=-updated_at&limit=50`,
+    `${open}&q=${subjectRef.slice(5, 17)}&limit=5`,
+    '/admin/v1/policies?environment=live&sort=-updated_at&limit=20',
+    `/admin/v1/decisions?environment=live&venue_id=${venueId}&decision=deny&limit=50`,
+  ];
   const headers = (token: string) => ({ authorization: `Bearer ${token}` });
   return [
     {
       ...{ who: 'operator', origin: surface.adminUrl, headers: headers(surface.adminToken) },
-      paths: paths('admin-openapi.json'),
+      paths: [...paths('admin-openapi.json'), ...ofConsole],
     },
     {
       ...{ who: 'key', origin: `http://127.0.0.1:${surface.port}`, headers: headers(rawKey) },

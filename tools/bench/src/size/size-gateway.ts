@@ -5,12 +5,12 @@ import { batchBody, batchRecords, recordBody } from '../bodies.ts';
 import { askAdmin, untilSigned, type Sender } from '../surfaces/admin.ts';
 import { prepareSite } from '../surfaces/site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
-import { until } from '../until.ts';
 import { workspaceRoot } from '../workspace-root.ts';
 import { THROUGH_DOORS } from './amounts.ts';
-import { exportRows } from './export-rows.ts';
+import { exportWorks } from './export-works.ts';
 import { fillGateway, KEPT_DAYS, LARGE, OLD_DAYS, OLD_EVENTS, singlesOf, YOUNG_DAYS } from './fill-gateway.ts';
 import { look, type Looker } from './look-load.ts';
+import { removalMs } from './removal-ms.ts';
 import type { Asking, FillAt, FilledSurface, SizedSurface, SizedWork } from './sized-surface.ts';
 
 export const sizedGateway: SizedSurface = {
@@ -110,16 +110,12 @@ function worksOf(at: FillAt, large: Sender, surface: Surface): SizedWork[] {
         return ((performance.now() - startedAt) * 1_000) / size;
       },
     },
-    {
-      what: 'export of events',
-      ...{ unit: 'us an event', target: 'sizeRatio' },
-      run: () =>
-        exportRows({
-          url: `${surface.adminUrl}/admin/v1/events/export?format=csv&networkId=${LARGE}`,
-          headers: { authorization: `Bearer ${surface.adminToken}` },
-          least: Math.min(amounts.events / 4, THROUGH_DOORS),
-        }),
-    },
+    ...exportWorks({
+      ...{ what: 'events', unit: 'us an event', pid: surface.pid },
+      url: `${surface.adminUrl}/admin/v1/events/export?format=csv&networkId=${LARGE}`,
+      headers: { authorization: `Bearer ${surface.adminToken}` },
+      least: Math.min(amounts.events / 4, THROUGH_DOORS),
+    }),
     {
       what: 'integrator after 10,000 records',
       ...{ unit: 'ms', target: undefined },
@@ -154,22 +150,10 @@ async function randomIds({ site }: FillAt, channel: string, count: number): Prom
   return rows.map(({ id }) => id);
 }
 
-const removedWithinMs = 120_000;
-
-/** From the end of the first step, of a thousand rows, to that of the last, with the pause that leaves others their turn. */
-async function retentionMs({ site }: FillAt): Promise<number> {
-  const process = await site.start({ EVENT_RETENTION_DAYS: String(KEPT_DAYS), LEDGER_INTEGRATOR: 'false' });
-  const text = `SELECT count(*)::int AS left FROM ingest.writes WHERE network_id = $1 AND event_id <
-    (lpad(to_hex((extract(epoch FROM now()) * 1000 - ${KEPT_DAYS * 86_400_000}::bigint)::bigint), 12, '0') || repeat('0', 20))::uuid`;
-  let startedAt = Number.NaN;
-  const isRemoved = async (): Promise<boolean> => {
-    const [row] = await site.sql.query<{ left: number }>({ text, values: [LARGE] });
-    if (row!.left < OLD_EVENTS && Number.isNaN(startedAt)) startedAt = performance.now();
-    return row!.left === 0;
-  };
-  await until(isRemoved, { withinMs: removedWithinMs, againMs: 5, late: 'Old events were not removed in time.' });
-  // Without the end of the process, which takes its own time.
-  const tookMs = performance.now() - startedAt;
-  await process.stop();
-  return tookMs;
-}
+const retentionMs = (at: FillAt): Promise<number> =>
+  removalMs(at, {
+    env: { EVENT_RETENTION_DAYS: String(KEPT_DAYS) },
+    text: `SELECT count(*)::int AS left FROM ingest.writes WHERE network_id = $1 AND event_id <
+      (lpad(to_hex((extract(epoch FROM now()) * 1000 - ${KEPT_DAYS * 86_400_000}::bigint)::bigint), 12, '0') || repeat('0', 20))::uuid`,
+    ...{ values: [LARGE], old: OLD_EVENTS },
+  });

@@ -3,9 +3,10 @@ import { lookingPaths } from '@sealgate/local-services';
 import { installRisk } from '../surfaces/risk-site.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
 import { workspaceRoot } from '../workspace-root.ts';
-import { exportRows } from './export-rows.ts';
+import { exportWorks } from './export-works.ts';
 import { fillRisk, newRisk, type FilledRisk } from './fill-risk.ts';
 import { look } from './look-load.ts';
+import { retentionUs } from './retention-of-revisions.ts';
 import type { Asking, FillAt, FilledSurface, SizedLoad, SizedSurface } from './sized-surface.ts';
 
 export const sizedRisk: SizedSurface = {
@@ -30,15 +31,16 @@ function filledRisk(at: FillAt, risk: FilledRisk): FilledSurface {
     faults: () => countFaults(at),
     loads: (surface) => loadsOf(at, risk, surface),
     works: (surface) => [
+      ...exportWorks({
+        ...{ what: 'risks', unit: 'us a risk', pid: surface.pid },
+        url: `${originOf(surface)}/api/risks/export?format=csv`,
+        headers: { authorization: `Bearer ${risk.keys.owner}` },
+        least: amounts.risks / 4,
+      }),
       {
-        what: 'export of risks',
-        ...{ unit: 'us a risk', target: 'sizeRatio' },
-        run: () =>
-          exportRows({
-            url: `${originOf(surface)}/api/risks/export?format=csv`,
-            headers: { authorization: `Bearer ${risk.keys.owner}` },
-            least: amounts.risks / 4,
-          }),
+        what: 'retention of revisions, which others wait for',
+        ...{ unit: 'us a revision', target: 'sizeRatio' },
+        run: () => retentionUs(at, risk, surface),
       },
     ],
     lists: (surface) => listsOf(risk, surface),
@@ -120,6 +122,21 @@ async function cursorsOf(surface: Surface, key: string, signal: AbortSignal): Pr
   return cursors;
 }
 
+const SINCE = '2026-01-01T00:00:00Z';
+
+/** What pages of the console ask for with several parameters. */
+const OF_CONSOLE = [
+  ...['nextReviewAt', '-updatedAt'].map((sort) => `/api/risks?limit=6&sort=${sort}`),
+  '/api/risks?limit=6&status=accepted&sort=acceptanceExpiresAt',
+  `/api/risks?limit=6&worseSince=${SINCE}&sort=-currentScore`,
+  ...['requested', 'rejected', 'expiring'].map((state) => `/api/evidence?limit=6&state=${state}&sort=validUntil`),
+  '/api/evidence-board?cards=6',
+  `/api/audit?limit=10&from=${SINCE}`,
+  '/api/risks?limit=50&sort=-currentScore&level=critical',
+  '/api/evidence?limit=50&sort=-updatedAt&state=approved',
+  ...['risks', 'evidence', 'controls'].map((kind) => `/api/${kind}?limit=5&q=review`),
+];
+
 function listsOf({ orgId, keys, provedIds }: FilledRisk, surface: Surface): Asking[] {
   const known = { orgId, id: provedIds[0]!, q: 'payment', department: 'legal' };
   const paths = (file: string) => lookingPaths(join(workspaceRoot, 'apps/risk-partner', file), known);
@@ -127,7 +144,7 @@ function listsOf({ orgId, keys, provedIds }: FilledRisk, surface: Surface): Aski
   return [
     ...(['owner', 'auditor', 'viewer', 'partner'] as const).map((who) => ({
       ...{ who, origin: originOf(surface), headers: headers(keys[who]) },
-      paths: paths('openapi.json'),
+      paths: [...paths('openapi.json'), ...OF_CONSOLE],
     })),
     {
       ...{ who: 'operator', origin: surface.adminUrl, headers: headers(surface.adminToken) },
