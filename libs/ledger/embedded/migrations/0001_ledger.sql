@@ -1887,11 +1887,10 @@ RETURN sha256(convert_to(format('["sealgate.transaction.v1","%s","%s",%s,%s,%s,%
 -- Counts: rows beyond the head, ids without a record, rows of no channel, edited erasures. Tiles and checkpoints of an
 -- epoch belong to a channel, too.
 CREATE FUNCTION audit_counts(of_channel text)
-RETURNS TABLE (size bigint, beyond_head bigint, id_count bigint, stray_rows bigint, edited_erasure bigint)
+RETURNS TABLE (size bigint, beyond_head bigint, stray_rows bigint, edited_erasure bigint)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
   SELECT c.size,
          (SELECT min(r.idx) FROM records r WHERE r.channel_id = c.channel_id AND r.idx >= c.size),
-         (SELECT count(*) FROM known_ids i WHERE i.channel_id = c.channel_id),
          (SELECT count(*) FROM (
             SELECT channel_id FROM claims UNION ALL SELECT channel_id FROM tiles UNION ALL
             SELECT channel_id FROM checkpoints UNION ALL SELECT channel_id FROM erasures UNION ALL
@@ -1983,22 +1982,24 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit =
                       WHERE c.channel = of_channel)
 $$;
 
--- The first record whose id is not entered for its index. Sums of hashes under a seed drawn by the auditor are compared
--- first: both tables are then read once each, and compared row by row only if the sums differ.
-CREATE FUNCTION audit_ids(of_channel text, seed bigint) RETURNS TABLE (idx bigint, id text)
+-- The number of ids of a channel, and the first record whose id is not entered for its index. Sums of hashes under a
+-- seed drawn by the auditor are compared first: both tables are then read once each, those of ids whole, and compared row
+-- by row only if the sums differ.
+CREATE FUNCTION audit_ids(of_channel text, seed bigint) RETURNS TABLE (id_count bigint, bad_idx bigint, bad_id text)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off AS $$
-#variable_conflict use_column
 DECLARE
   ours integer := (SELECT channel_id FROM channels WHERE channel = of_channel);
+  entered numeric;
 BEGIN
   PERFORM permitted(of_channel, 'audit');
+  SELECT count(*), sum(hashtextextended(i.id, seed # i.idx)) INTO id_count, entered
+    FROM known_ids i WHERE i.channel_id = ours;
   IF (SELECT sum(hashtextextended(w.id, seed # w.idx))
         FROM (SELECT r.id, r.idx FROM records r WHERE r.channel_id = ours
               UNION ALL
               SELECT a.id, a.idx FROM archived_types(ours, 0, 9223372036854775807) a) w)
-     IS DISTINCT FROM
-     (SELECT sum(hashtextextended(i.id, seed # i.idx)) FROM known_ids i WHERE i.channel_id = ours) THEN
-    RETURN QUERY SELECT w.idx, w.id
+     IS DISTINCT FROM entered THEN
+    SELECT w.idx, w.id INTO bad_idx, bad_id
       FROM (SELECT r.id, r.idx FROM records r WHERE r.channel_id = ours
             UNION ALL
             SELECT a.id, a.idx FROM archived_types(ours, 0, 9223372036854775807) a) w
@@ -2006,6 +2007,7 @@ BEGIN
                                                     AND i.id = w.id AND i.idx = w.idx)
       ORDER BY w.idx LIMIT 1;
   END IF;
+  RETURN NEXT;
 END $$;
 
 -- The id that was entered for an index: identifies a record whose row is gone.

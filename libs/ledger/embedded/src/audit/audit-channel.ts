@@ -10,7 +10,6 @@ import type { AuditOptions } from '../archive/audit-archive.ts';
 interface Counts {
   size: string;
   beyond_head: string | null;
-  id_count: string;
   stray_rows: string;
   edited_erasure: string | null;
 }
@@ -84,11 +83,15 @@ async function checkIndexes(options: AuditOptions, channel: string, counts: Coun
 
 /** Checks the id index: one id per record, each at the right index. */
 async function checkIds({ sql, deadlineMs }: AuditOptions, channel: string, counts: Counts): Promise<void> {
-  const statement = { text: 'SELECT idx, id FROM ledger.audit_ids($1, $2)', values: [channel, randomInt(2 ** 47)] };
-  const [bad] = await readLedger<{ idx: string; id: string }>(sql, statement, deadlineMs);
-  if (bad !== undefined) throw new Finding(`the id of record ${bad.idx} is not indexed for it`, bad.id);
-  if (counts.id_count !== counts.size)
-    throw new Finding(`${counts.id_count} ids are indexed for ${counts.size} records`);
+  const statement = { text: 'SELECT * FROM ledger.audit_ids($1, $2)', values: [channel, randomInt(2 ** 47)] };
+  const [ids] = await readLedger<{ id_count: string; bad_idx: string | null; bad_id: string | null }>(
+    sql,
+    statement,
+    deadlineMs,
+  );
+  const { id_count: count, bad_idx: index, bad_id: id } = ids!;
+  if (index !== null) throw new Finding(`the id of record ${index} is not indexed for it`, id);
+  if (count !== counts.size) throw new Finding(`${count} ids are indexed for ${counts.size} records`);
 }
 
 const CLAIMS_PAGE_ROWS = 2000;
