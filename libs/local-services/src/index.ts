@@ -6,6 +6,8 @@ export { guard } from './guardian.ts';
 export { LocalServiceError, explainFileError, systemCodeOf } from './local-service-error.ts';
 export { lookingPaths } from './looking-paths.ts';
 export { lockHolder, takeLockFile } from './lock-file.ts';
+export { findPgBouncer, startPgBouncer } from './pgbouncer.ts';
+export type { LocalPgBouncer } from './pgbouncer.ts';
 export { commandLineOf, endProcess, isAlive, startOfProcess, waitUntilGone } from './processes.ts';
 export { builtRedisFolder, findRedisServer, startRedis } from './redis.ts';
 export type { LocalRedis } from './redis.ts';

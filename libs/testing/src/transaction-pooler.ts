@@ -1,12 +1,7 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { connect, createServer, type AddressInfo, type Socket } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { findProgram, foldersOf, freePort, guard } from '@sealgate/local-services';
+import { createServer, type AddressInfo, type Socket } from 'node:net';
+import { findPgBouncer, startPgBouncer } from '@sealgate/local-services';
 import pg from 'pg';
-import { until } from './until.ts';
 
 /**
  * Like PgBouncer in transaction mode: each transaction may use another server connection; prepared statements are not
@@ -93,51 +88,13 @@ export async function transactionPooler(url: string, backendCount = 3): Promise<
   };
 }
 
-const program = findProgram('pgbouncer', foldersOf(process.env['PATH']));
+/** Whether this machine has a pgbouncer. */
+export const hasPgBouncer = findPgBouncer() !== undefined;
 
-/** Whether pgbouncer is on the PATH. */
-export const hasPgBouncer = program !== undefined;
-
-/** The real PgBouncer in transaction mode, on loopback. */
+/** The real PgBouncer in transaction mode, on loopback, with as many server connections as the stand-in. */
 export async function pgBouncer(url: string): Promise<TransactionPooler> {
-  const { hostname, port, username, password, pathname } = new URL(url);
-  const folder = mkdtempSync(join(tmpdir(), 'sealgate-pgbouncer-'));
-  const listenPort = await freePort();
-  const settings = [
-    '[databases]',
-    `${pathname.slice(1)} = host=${hostname} port=${port} user=${username} password=${password}`,
-    '[pgbouncer]',
-    'listen_addr = 127.0.0.1',
-    `listen_port = ${listenPort}`,
-    'unix_socket_dir =',
-    'auth_type = any',
-    'pool_mode = transaction',
-    'default_pool_size = 3',
-    'server_round_robin = 1',
-  ];
-  const file = join(folder, 'pgbouncer.ini');
-  writeFileSync(file, [...settings, ''].join('\n'), { mode: 0o644 });
-  chmodSync(folder, 0o755);
-  // PgBouncer refuses to run as root.
-  const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : [];
-  const child = spawn(program ?? 'pgbouncer', [...user, '-q', file], { stdio: 'ignore' });
-  const guardian = guard({ pid: child.pid ?? 0, mark: file, folders: [folder] });
-  const answers = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect(listenPort, '127.0.0.1', () => (socket.destroy(), resolve(true)));
-      socket.on('error', () => resolve(false));
-    });
-  await until(answers, { timeoutMs: 10_000, what: 'PgBouncer' });
-  return {
-    url: Object.assign(new URL(url), { port: String(listenPort) }).href,
-    async close() {
-      const ended = new Promise((resolve) => child.once('exit', resolve));
-      child.kill('SIGKILL');
-      await ended;
-      guardian.dismiss();
-      rmSync(folder, { recursive: true, force: true });
-    },
-  };
+  const pooler = await startPgBouncer({ url, settings: { default_pool_size: '3', server_round_robin: '1' } });
+  return { url: pooler.url, close: () => pooler.stop() };
 }
 
 async function connectedClient(url: string): Promise<pg.Client> {
