@@ -138,6 +138,44 @@ describe('the load generator', () => {
     expect(Math.min(...counts)).toBeGreaterThan(50);
   });
 
+  it('goes on at another server when one announces its end, and comes back', async () => {
+    const counts = [0, 0];
+    let answered = 0;
+    const serveOne = (place: number): Promise<number> =>
+      serve((_, response) => {
+        answered += 1;
+        counts[place]! += 1;
+        const closes = place === 0 && answered > 100 && answered <= 400 ? { Connection: 'close' } : {};
+        response.writeHead(200, { 'Content-Length': 2, ...closes }).end('{}');
+      });
+    const ports = [await serveOne(0), await serveOne(1)];
+    const destinations = ports.map((port) => ({
+      ...{ port, path: '/', headers: {} },
+      alsoAt: ports.filter((other) => other !== port),
+    }));
+    const result = await generator.run(plan(1, { destinations, until: { durationMs: 2_500 } }));
+    expect(result).toMatchObject({ succeeded: counts[0]! + counts[1]!, refused: {}, unanswered: 0 });
+    // Two of four connections left it for a second out of two and a half: three to seven, if both are as fast.
+    expect(counts[0]! / counts[1]!).toBeGreaterThan(0.1);
+    expect(counts[0]! / counts[1]!).toBeLessThan(0.9);
+  });
+
+  it('counts a request that a server was sent and did not answer before it ended', async () => {
+    const dying = await serve((request) => request.socket.destroy());
+    const other = await serve((_, response) => void response.writeHead(200, { 'Content-Length': 2 }).end('{}'));
+    const destinations = [{ port: dying, alsoAt: [other], path: '/', headers: {} }];
+    expect(await generator.run(plan(1, { destinations }))).toMatchObject({ succeeded: 0, unanswered: 4 });
+  });
+
+  it('holds a thousand connections', async () => {
+    let open = 0;
+    const port = await serve((_, response) => void response.writeHead(200, { 'Content-Length': 2 }).end('{}'));
+    servers.at(-1)!.on('connection', () => (open += 1));
+    const result = await generator.run(plan(port, { connections: 1_000, until: { requests: 3_000 } }));
+    expect(result).toMatchObject({ succeeded: 3_000, unanswered: 0 });
+    expect(open).toBe(1_000);
+  });
+
   it('sends at a fixed rate, and charges a stalled server for every request that was due', async () => {
     let number = 0;
     const port = await serve((_, response) => {

@@ -37,6 +37,8 @@ export interface LoadPlan {
 
 export interface Destination {
   readonly port: number;
+  /** Ports of further servers that take the same requests: a connection that is closed in order goes on there. */
+  readonly alsoAt?: readonly number[];
   /** Not of `requests`, which have their own. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -2,7 +2,7 @@ import type { Destination, LoadPlan, PlannedRequest } from './load-plan.ts';
 import { RequestTemplate } from './request-template.ts';
 
 /** The requests of one connection, one after another. */
-interface RequestSource {
+export interface RequestSource {
   next(): Buffer;
 }
 

@@ -54,6 +54,21 @@ describe('ResponseReader', () => {
     expect(new ResponseReader().says).toBe(true);
   });
 
+  it('sees that the server closes the connection, where it is asked to', () => {
+    const closing = Buffer.from('HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\n{}');
+    const reader = new ResponseReader(undefined, { seesClose: true });
+    for (const [bytes, closes] of [[answer, false] as const, [closing, true] as const, [answer, false] as const]) {
+      reader.take(bytes);
+      expect(reader.closes).toBe(closes);
+    }
+    const body = Buffer.from('HTTP/1.1 200 OK\r\nContent-Length: 23\r\n\r\n\r\nConnection: close\r\n{}');
+    reader.take(body);
+    expect(reader.closes).toBe(false);
+    const blind = new ResponseReader();
+    blind.take(closing);
+    expect(blind.closes).toBe(false);
+  });
+
   it('refuses answers that it cannot parse', () => {
     const take = (text: string): unknown => new ResponseReader().take(Buffer.from(text));
     expect(() => take('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n')).toThrow('no Content-Length');

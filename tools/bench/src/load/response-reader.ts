@@ -2,6 +2,7 @@ const headEnd = Buffer.from('\r\n\r\n');
 const lengthNames = [Buffer.from('\r\nContent-Length: '), Buffer.from('\r\ncontent-length: ')];
 const statusAt = 'HTTP/1.1 '.length;
 const headMaxBytes = 16_384;
+const closeHeader = Buffer.from('\r\nConnection: close\r\n');
 const nothing = Buffer.alloc(0);
 
 /**
@@ -17,10 +18,13 @@ export class ResponseReader {
   #says = true;
   /** The end of the previous bytes, in which the required text may have begun. */
   #rest: Buffer = nothing;
+  readonly #seesClose: boolean;
+  #closes = false;
 
-  /** `mustSay`: a text that every answer should contain. */
-  constructor(mustSay?: string) {
+  /** `mustSay`: a text that every answer should contain; `seesClose`: also reads whether the server closes. */
+  constructor(mustSay?: string, { seesClose = false }: { readonly seesClose?: boolean } = {}) {
     this.#mustSay = mustSay === undefined ? undefined : Buffer.from(mustSay);
+    this.#seesClose = seesClose;
   }
 
   /** The status of the last complete answer. */
@@ -31,6 +35,11 @@ export class ResponseReader {
   /** Whether the last complete answer contains the required text. */
   get says(): boolean {
     return this.#says;
+  }
+
+  /** Whether the server announced with the last complete answer that it closes the connection. */
+  get closes(): boolean {
+    return this.#closes;
   }
 
   /** Takes the next bytes; true when they complete an answer. Throws Error for an answer that it cannot parse. */
@@ -49,6 +58,7 @@ export class ResponseReader {
     }
     this.#begun = undefined;
     this.#status = digitsAt(all, statusAt, statusAt + 3);
+    if (this.#seesClose) this.#closes = all.subarray(0, end + 2).includes(closeHeader);
     this.#missing = end + headEnd.length + contentLength(all, end) - all.length;
     this.#search(all.subarray(end));
     return this.#ended();

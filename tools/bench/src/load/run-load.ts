@@ -1,28 +1,31 @@
-import { connect, type Socket } from 'node:net';
 import { LatencyHistogram } from '../latency-histogram.ts';
+import { Connection } from './connection.ts';
 import type { LoadPlan, LoadResult } from './load-plan.ts';
 import { OpenLoop } from './open-loop.ts';
 import { requestsOf } from './request-list.ts';
 import { ResponseReader } from './response-reader.ts';
 import { watchUsage, type UsageWatch } from '../proc-usage.ts';
 
-const connectWithinMs = 5_000;
 /** How long to wait for requests in flight after the measured time. */
 const drainMs = 15_000;
 /** The same where they are measured, too. */
 const lastAnswerMs = 60_000;
-const readBytes = 65_536;
+/** Far fewer than a listener queues: what does not fit is tried again a second later. */
+const opensAtOnce = 100;
 
 /** Runs one round. Throws Error when the server cannot be reached; later failures are counted. */
 export async function runLoad(plan: LoadPlan): Promise<LoadResult> {
   const round = new Round(plan);
-  await Promise.all(Array.from({ length: plan.connections }, (_, number) => round.open(number)));
+  for (let first = 0; first < plan.connections; first += opensAtOnce) {
+    const some = Math.min(opensAtOnce, plan.connections - first);
+    await Promise.all(Array.from({ length: some }, (_, place) => round.open(first + place)));
+  }
   return round.run();
 }
 
 class Round {
   readonly #plan: LoadPlan;
-  readonly #sockets: Socket[] = [];
+  readonly #connections: Connection[] = [];
   readonly #sends: ((dueAt?: number) => void)[] = [];
   readonly #openLoop: OpenLoop | undefined;
   readonly #expected: readonly number[];
@@ -46,53 +49,33 @@ class Round {
 
   open(number: number): Promise<void> {
     const { destinations, mustSay } = this.#plan;
-    const { port } = destinations[number % destinations.length]!;
-    const requests = requestsOf(this.#plan, number);
-    const reader = new ResponseReader(mustSay);
-    let sentAt = 0;
-    let waiting = false;
-    const { promise, resolve, reject } = Promise.withResolvers<void>();
-    const onBytes = (length: number, buffer: Uint8Array): boolean => {
-      if (!waiting) return true; // Already given up: the socket is being destroyed.
-      if (!this.#ends(reader, socket, Buffer.from(buffer.buffer, buffer.byteOffset, length))) return true;
-      waiting = false;
-      this.#count(reader, performance.now() - sentAt);
-      if (this.#openLoop === undefined) send();
-      else if (this.#toSend <= 0) this.#lookIfIdle();
-      else this.#openLoop.isFree(send);
-      return true;
-    };
-    const socket = connect({
-      port,
-      host: '127.0.0.1',
-      noDelay: true,
-      onread: { buffer: Buffer.allocUnsafe(readBytes), callback: onBytes },
+    const destination = destinations[number % destinations.length]!;
+    const connection = new Connection({
+      destination,
+      requests: requestsOf(this.#plan, number),
+      reader: new ResponseReader(mustSay, { seesClose: destination.alsoAt !== undefined }),
+      answered: (reader, latencyMs) => this.#count(reader, latencyMs),
+      free: () => {
+        if (this.#openLoop === undefined) send();
+        else if (this.#toSend <= 0) this.#lookIfIdle();
+        else this.#openLoop.isFree(send);
+      },
+      lost: (problem) => {
+        this.#inFlight -= 1;
+        this.#unanswered += 1;
+        this.#firstProblem ??= problem;
+        this.#lookIfIdle();
+      },
     });
     const send = (dueAt = performance.now()): void => {
       if (this.#toSend <= 0) return this.#lookIfIdle();
       this.#toSend -= 1;
       this.#inFlight += 1;
-      waiting = true;
-      sentAt = dueAt;
-      socket.write(requests.next());
+      connection.send(dueAt);
     };
-    socket.setTimeout(connectWithinMs, () => socket.connecting && socket.destroy(new Error('No connection in time.')));
-    socket.once('connect', resolve);
-    socket.on('error', (error) => {
-      this.#firstProblem ??= error.message;
-      reject(error); // Matters only before it is connected.
-    });
-    socket.on('close', () => {
-      if (!waiting) return;
-      waiting = false;
-      this.#inFlight -= 1;
-      this.#unanswered += 1;
-      this.#firstProblem ??= 'The server closed the connection.';
-      this.#lookIfIdle();
-    });
-    this.#sockets.push(socket);
+    this.#connections.push(connection);
     this.#sends.push(send);
-    return promise;
+    return connection.open();
   }
 
   async run(): Promise<LoadResult> {
@@ -104,7 +87,7 @@ class Round {
     const measured = await this.#measure(usage, startedAt, idle);
     await Promise.race([idle, after(drainMs)]);
     this.#openLoop?.stop();
-    for (const socket of this.#sockets) socket.destroy();
+    for (const connection of this.#connections) connection.close();
     return {
       ...measured,
       succeeded: this.#succeeded,
@@ -152,15 +135,6 @@ class Round {
     return perSecond === undefined ? [] : [(until.requests * 1_000) / perSecond + drainMs];
   }
 
-  #ends(reader: ResponseReader, socket: Socket, bytes: Buffer): boolean {
-    try {
-      return reader.take(bytes);
-    } catch (error) {
-      socket.destroy(error instanceof Error ? error : new Error(String(error)));
-      return false;
-    }
-  }
-
   #count({ status, says }: ResponseReader, latencyMs: number): void {
     this.#inFlight -= 1;
     if (this.#measuring) this.#latencies.record(latencyMs);
@@ -173,7 +147,7 @@ class Round {
     if (this.#inFlight > 0) return;
     // While requests are still to become due, the round ends only when no connection is left.
     const goesOn =
-      this.#openLoop !== undefined && this.#toSend > 0 && this.#sockets.some(({ destroyed }) => !destroyed);
+      this.#openLoop !== undefined && this.#toSend > 0 && this.#connections.some(({ destroyed }) => !destroyed);
     if (!goesOn) this.#onIdle();
   }
 }
