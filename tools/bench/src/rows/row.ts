@@ -18,6 +18,10 @@ export interface Row {
   readonly perSecond?: number;
   /** Runs a round while the event loop of the server is watched for stalls. */
   readonly watchStalls?: Surface['watchStalls'];
+  /** Runs beside each round, which ends when both have ended. Processes that it replaces are not watched. */
+  readonly beside?: () => Promise<void>;
+  /** Requests that fail are a result of this row, shown beside the others, and no fault of the measurement. */
+  readonly countsFailures?: boolean;
   /** Number of answers after which the hot code is compiled. */
   readonly warmUpRequests: number;
   /** Default: 0, nothing is stored. */
@@ -53,9 +57,12 @@ export interface Summary {
   readonly serverUs: number;
   readonly postgresUs: number;
   readonly redisUs: number;
+  readonly poolerUs: number;
   readonly generatorUs: number;
   /** The share of all cores used by other processes. */
   readonly otherShare: number;
+  /** Requests of all rounds without the expected answer; NaN in a row where they are faults. */
+  readonly failed: number;
   /** Peak memory of the server process. */
   readonly peakMebibytes: number;
 }

@@ -133,6 +133,26 @@ describe('a table of rows', () => {
     expect(tables[0]!.rows[0]![place]).toBe('7.0');
   });
 
+  it('runs what is beside each round, and does not tell the load of others then', async () => {
+    let runs = 0;
+    const beside = (): Promise<void> => Promise.resolve(void (runs += 1));
+    const report = await reportOf([row('express', [1, 2, 2, 2], { beside })]);
+    expect(runs).toBe(3);
+    expect(report.notes.at(-1)).toBe('This system does not report its other load.');
+  });
+
+  it('shows failures of a row that counts them, and withholds nothing', async () => {
+    const failing = { refused: { 503: 2 }, unlike: 1, unanswered: 1 };
+    const { tables, withheld } = await reportOf([
+      row('express', [1, 2, 2, 2]),
+      row('restarted', [1, 2, 2, 2], { countsFailures: true }, failing),
+    ]);
+    expect(withheld).toEqual([]);
+    const place = tables[0]!.columns.findIndex(({ name }) => name === 'failed');
+    // Four of each of three rounds.
+    expect(tables[0]!.rows.map((cells) => cells[place])).toEqual(['-', '12']);
+  });
+
   it('runs a pair in one order, then in the other', async () => {
     const order: string[] = [];
     const one = (name: string): Row => {

@@ -74,7 +74,9 @@ const numbers: readonly (readonly [string, (summary: Summary) => string])[] = [
   ['CPU us', ({ serverUs }) => decimals(serverUs, 1)],
   ['PostgreSQL us', ({ postgresUs }) => decimals(postgresUs, 1)],
   ['Redis us', ({ redisUs }) => decimals(redisUs, 1)],
+  ['PgBouncer us', ({ poolerUs }) => decimals(poolerUs, 1)],
   ['generator us', ({ generatorUs }) => decimals(generatorUs, 1)],
+  ['failed', ({ failed }) => wholeNumber(failed)],
   ['memory MiB', ({ peakMebibytes }) => wholeNumber(peakMebibytes)],
 ];
 

@@ -6,7 +6,13 @@ import type { RoundResult, Row, Summary } from './row.ts';
 const cores = cpus().length;
 
 export function summarise(
-  { row, rounds }: { readonly row: Pick<Row, 'name' | 'recordsPerRequest'>; readonly rounds: readonly RoundResult[] },
+  {
+    row,
+    rounds,
+  }: {
+    readonly row: Pick<Row, 'name' | 'recordsPerRequest' | 'countsFailures'>;
+    readonly rounds: readonly RoundResult[];
+  },
   peakMebibytes: number,
 ): Summary {
   const of = (value: (round: RoundResult) => number): number => median(rounds.map(value));
@@ -26,10 +32,16 @@ export function summarise(
     serverUs: cpuUs('server'),
     postgresUs: cpuUs('postgres'),
     redisUs: cpuUs('redis'),
+    poolerUs: cpuUs('pooler'),
+    failed: row.countsFailures === true ? rounds.reduce((sum, round) => sum + failuresOf(round), 0) : Number.NaN,
     generatorUs: of(({ generatorCpuMs, measured }) => (generatorCpuMs * 1_000) / measured),
     otherShare: of(({ otherCpuMs, measuredMs }) => (otherCpuMs ?? Number.NaN) / (measuredMs * cores)),
   };
 }
+
+/** Requests that were refused, answered otherwise than expected, or not answered. */
+export const failuresOf = ({ refused, unlike, unanswered }: RoundResult): number =>
+  Object.values(refused).reduce((sum, count) => sum + count, unlike + unanswered);
 
 /** The median of the ratios of neighbouring rounds: both had the same other load of the machine. */
 export function ratioOf(one: Pick<Summary, 'speeds'>, other: Pick<Summary, 'speeds'>): number {
@@ -47,8 +59,8 @@ export function changeOf(
 }
 
 /** CPU time of all processes for one request, except the load generator; unreported values count as zero. */
-export const cpuUsOf = ({ serverUs, postgresUs, redisUs }: Summary): number =>
-  [serverUs, postgresUs, redisUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);
+export const cpuUsOf = ({ serverUs, postgresUs, redisUs, poolerUs }: Summary): number =>
+  [serverUs, postgresUs, redisUs, poolerUs].reduce((sum, us) => sum + (Number.isNaN(us) ? 0 : us), 0);
 
 /** The yardstick's own cost: the cost of a socket varies by two between machines, so a ratio alone means little. */
 export const beside = ({ serverUs }: Summary): string => `Express at ${decimals(serverUs, 1)} us of CPU a request`;
