@@ -117,6 +117,20 @@ describe('the load generator', () => {
     expect(result.refused).toEqual({});
   });
 
+  it('sends the requests of a list with the headers of each destination', async () => {
+    const keys = new Map<string, number>();
+    const port = await serve((request, response) => {
+      const key = request.headers['x-api-key']?.toString() ?? '';
+      keys.set(key, (keys.get(key) ?? 0) + 1);
+      response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+    });
+    const destinations = ['one', 'two'].map((key) => ({ port, path: '/', headers: { 'X-Api-Key': key } }));
+    const requests = [{ method: 'GET' as const, path: '/' }];
+    expect(await generator.run(plan(1, { destinations, requests }))).toMatchObject({ succeeded: 400 });
+    expect([...keys.keys()].toSorted()).toEqual(['one', 'two']);
+    expect(Math.min(...keys.values())).toBeGreaterThan(50);
+  });
+
   it('spreads the connections over several destinations in turn', async () => {
     const counts = [0, 0];
     const ports = await Promise.all(

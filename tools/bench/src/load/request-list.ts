@@ -18,19 +18,24 @@ export function requestsOf(plan: LoadPlan, connection: number): RequestSource {
   return new RequestTemplate({ ...destination, ...plan, keyPrefix: `${plan.keyPrefix}-${group}-` });
 }
 
-/** Prepared as bytes, so picking one costs nothing; `order` returns a number for each request. */
+/** Made into bytes when first picked, so picking one again costs nothing; `order` returns a number for each request. */
 export class RequestList implements RequestSource {
-  readonly #requests: readonly Buffer[];
+  readonly #requests: readonly PlannedRequest[];
+  readonly #to: Pick<Destination, 'port' | 'headers'>;
+  readonly #bytes: (Buffer | undefined)[];
   readonly #order: () => number;
 
   constructor(requests: readonly PlannedRequest[], to: Pick<Destination, 'port' | 'headers'>, order: () => number) {
     if (requests.length === 0) throw new Error('A list of requests has at least one.');
-    this.#requests = bytesOf(requests, to);
+    this.#requests = requests;
+    this.#to = to;
+    this.#bytes = bytesOf(requests, to);
     this.#order = order;
   }
 
   next(): Buffer {
-    return this.#requests[this.#order() % this.#requests.length]!;
+    const at = this.#order() % this.#requests.length;
+    return (this.#bytes[at] ??= requestBytes(this.#requests[at]!, this.#to));
   }
 }
 
@@ -52,14 +57,18 @@ export function inTurn(first: number, connections: number): () => number {
   return () => (at += connections);
 }
 
-/** All connections of a round send the same requests, so they share the bytes. */
-const made = new WeakMap<readonly PlannedRequest[], readonly Buffer[]>();
+/** Connections of a round that send the same requests with the same headers share the bytes. */
+const made = new WeakMap<readonly PlannedRequest[], Map<string, (Buffer | undefined)[]>>();
 
-function bytesOf(requests: readonly PlannedRequest[], to: Pick<Destination, 'port' | 'headers'>): readonly Buffer[] {
-  const known = made.get(requests);
-  if (known !== undefined) return known;
-  const bytes = requests.map((request) => requestBytes(request, to));
-  made.set(requests, bytes);
+function bytesOf(
+  requests: readonly PlannedRequest[],
+  { headers }: Pick<Destination, 'headers'>,
+): (Buffer | undefined)[] {
+  const ofHeaders = made.get(requests) ?? new Map<string, (Buffer | undefined)[]>();
+  made.set(requests, ofHeaders);
+  const key = JSON.stringify(headers);
+  const bytes = ofHeaders.get(key) ?? [];
+  ofHeaders.set(key, bytes);
   return bytes;
 }
 
