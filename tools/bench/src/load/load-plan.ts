@@ -59,7 +59,7 @@ export interface LoadResult extends Usage {
   readonly succeeded: number;
   /** Other answers, by status. */
   readonly refused: Readonly<Record<string, number>>;
-  /** Answers of any status without the required text. */
+  /** Answers with an expected status without the required text. */
   readonly unlike: number;
   /** Requests without a complete answer: cut connections, and requests still open after the drain. */
   readonly unanswered: number;

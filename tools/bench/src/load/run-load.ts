@@ -138,9 +138,9 @@ class Round {
   #count({ status, says }: ResponseReader, latencyMs: number): void {
     this.#inFlight -= 1;
     if (this.#measuring) this.#latencies.record(latencyMs);
-    if (!says) this.#unlike += 1;
-    else if (this.#expected.includes(status)) this.#succeeded += 1;
-    else this.#refused[status] = (this.#refused[status] ?? 0) + 1;
+    if (!this.#expected.includes(status)) this.#refused[status] = (this.#refused[status] ?? 0) + 1;
+    else if (says) this.#succeeded += 1;
+    else this.#unlike += 1;
   }
 
   #lookIfIdle(): void {

@@ -108,11 +108,12 @@ async function faultsOf(one: RowRounds): Promise<string[]> {
   const all = roundsOf(one);
   const sum = (value: (round: LoadResult) => number): number => all.reduce((total, round) => total + value(round), 0);
   const refused = sum((round) => Object.values(round.refused).reduce((total, count) => total + count, 0));
+  const statuses = [...new Set(all.flatMap((round) => Object.keys(round.refused)))];
   const [unlike, unanswered] = [sum((round) => round.unlike), sum((round) => round.unanswered)];
   const problem = all.find(({ firstProblem }) => firstProblem !== null)?.firstProblem ?? 'they were late';
   const { name, proof, countsFailures = false } = one.row;
   const failures = [
-    ...(refused > 0 ? [`${refused} answers had another status.`] : []),
+    ...(refused > 0 ? [`${refused} answers had another status (${statuses.join(', ')}).`] : []),
     ...(unlike > 0 ? [`${unlike} answers were not the expected ones.`] : []),
     ...(unanswered > 0 ? [`${unanswered} requests had no answer (${problem}).`] : []),
   ];

@@ -107,7 +107,7 @@ describe('a table of rows', () => {
   });
 
   it.each([
-    [{ refused: { 503: 2 } }, 'express: 8 answers had another status.'],
+    [{ refused: { 503: 2 } }, 'express: 8 answers had another status (503).'],
     [{ unlike: 1 }, 'express: 4 answers were not the expected ones.'],
     [{ unanswered: 1, firstProblem: 'ECONNRESET' }, 'express: 4 requests had no answer (ECONNRESET).'],
   ])('is withheld where requests failed, of a yardstick too: %j', async (answer, reason) => {
