@@ -1,12 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { warmUpRequests } from '../bodies.ts';
 import type { Row } from '../rows/row.ts';
 import { ratioOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
-import { durabilityFaults } from '../surfaces/durable-settings.ts';
-import { checksOf, fillTables, prepareGateSite, readDecisionLog } from '../surfaces/gate-site.ts';
-import type { Site } from '../surfaces/site.ts';
+import { checksOf, decisionLogFaults, fillTables, prepareGateSite } from '../surfaces/gate-site.ts';
 import { wholeNumber } from '../text-table.ts';
 import { measureOutages } from './gate-outages.ts';
 import { tableSection } from './table-section.ts';
@@ -93,28 +90,6 @@ async function gateRow(
     watch: site.watch(gate),
     load,
     warmUpRequests: warmUpRequests.single,
-    proof: (answers) => logFaults(site, answers),
+    proof: (answers) => decisionLogFaults(site, answers),
   };
-}
-
-const loggedWithinMs = 60_000;
-const lookAgainMs = 500;
-
-/** The log is as deployed: each decision is in it once, with consecutive numbers, shortly after its answer. */
-async function logFaults(site: Site, answers: number): Promise<string[]> {
-  const endAt = performance.now() + loggedWithinMs;
-  let logged = await readDecisionLog(site);
-  while (logged.rows < answers && performance.now() < endAt) {
-    await delay(lookAgainMs);
-    logged = await readDecisionLog(site);
-  }
-  const { rows, allowed, last } = logged;
-  return [
-    ...durabilityFaults(site.settings),
-    ...(rows === answers && allowed === answers && last === answers
-      ? []
-      : [
-          `${answers} answers said allow; the log has ${rows} rows, ${allowed} of them allow, the last with number ${last}.`,
-        ]),
-  ];
 }

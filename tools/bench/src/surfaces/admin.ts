@@ -36,9 +36,9 @@ export interface Sender extends Destination {
   readonly channel: string;
 }
 
-/** A network with a key that may write. */
-export async function makeSender(surface: Surface, networkId: string): Promise<Sender> {
-  await askAdmin(surface, { method: 'POST', path: '/networks', body: { networkId, limits } });
+/** A network with a key that may write, and with these channels; default: one. */
+export async function makeSender(surface: Surface, networkId: string, channels?: readonly string[]): Promise<Sender> {
+  await askAdmin(surface, { method: 'POST', path: '/networks', body: { networkId, limits, channels } });
   const body = { label: 'bench', limits };
   const minted: { rawKey: string } = JSON.parse(
     await askAdmin(surface, { method: 'POST', path: `/networks/${networkId}/keys`, body }),

@@ -1,19 +1,22 @@
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { generateDocumentKey } from '@sealgate/envelope';
 import type { BenchContext } from '../bench-context.ts';
 import type { PlannedRequest } from '../load/load-plan.ts';
 import type { RowLoad } from '../rows/row.ts';
 import { askAdmin } from './admin.ts';
+import { durabilityFaults } from './durable-settings.ts';
 import { outOfReach, prepareSite, type Site, type SiteOptions } from './site.ts';
 import type { Surface } from './surface-process.ts';
 
 /** The case gate as installed: limits on but unreachably high, its log of decisions on. */
-export function prepareGateSite(context: BenchContext, options: SiteOptions): Promise<Site> {
+export function prepareGateSite(context: BenchContext, { env: more, ...options }: SiteOptions): Promise<Site> {
   const env = {
     ...outOfReach,
     DOCUMENT_SIGNING_KEY: generateDocumentKey(),
     GATE_RATE_PER_SECOND: '1000000',
     GATE_RATE_BURST: '1000000',
+    ...more,
   };
   return prepareSite(context, { ...options, surface: 'case-gate', env });
 }
@@ -124,10 +127,34 @@ export async function fillTables({ sql }: Site, rows: number): Promise<void> {
   await sql.query({ text: 'VACUUM ANALYZE gate.eligibility_history' });
 }
 
-/** The log of decisions: number of rows, highest number assigned, and number of allows. */
+/** The log of decisions: number of rows, the highest numbers of all processes together, and number of allows. */
 export async function readDecisionLog({ sql }: Site): Promise<{ rows: number; allowed: number; last: number }> {
-  const text = `SELECT count(*)::int AS rows, coalesce(max(seq), 0)::int AS last,
-      (count(*) FILTER (WHERE decision = 'allow' AND reason_code = 'ELIGIBLE'))::int AS allowed FROM gate.gate_decisions`;
+  const text = `SELECT coalesce(sum(rows), 0)::int AS rows, coalesce(sum(last), 0)::int AS last, coalesce(sum(allowed), 0)::int AS allowed
+       FROM (SELECT count(*) AS rows, max(seq) AS last,
+                    count(*) FILTER (WHERE decision = 'allow' AND reason_code = 'ELIGIBLE') AS allowed
+               FROM gate.gate_decisions GROUP BY process) of_processes`;
   const [row] = await sql.query<{ rows: number; allowed: number; last: number }>({ text });
   return row!;
+}
+
+const loggedWithinMs = 60_000;
+const lookAgainMs = 500;
+
+/** The log is as deployed: each decision is in it once, with consecutive numbers of its process, shortly after its answer. */
+export async function decisionLogFaults(site: Site, answers: number): Promise<string[]> {
+  const endAt = performance.now() + loggedWithinMs;
+  let logged = await readDecisionLog(site);
+  while (logged.rows < answers && performance.now() < endAt) {
+    await delay(lookAgainMs);
+    logged = await readDecisionLog(site);
+  }
+  const { rows, allowed, last } = logged;
+  return [
+    ...durabilityFaults(site.settings),
+    ...(rows === answers && allowed === answers && last === answers
+      ? []
+      : [
+          `${answers} answers said allow; the log has ${rows} rows, ${allowed} of them allow, and ${last} were numbered.`,
+        ]),
+  ];
 }

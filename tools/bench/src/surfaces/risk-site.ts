@@ -8,7 +8,7 @@ import type { Surface } from './surface-process.ts';
 export const pageItems = 100;
 export const firstPage = `/api/v1/assets?limit=${pageItems}`;
 
-/** One caller has eight requests that look under way: of so many, none has more of 64 connections at a time. */
+/** One caller has eight requests that look under way: of so many, none has more of 256 connections at a time. */
 const PARTNERS = 32;
 
 /** Surface A with one organisation, its owner, and the machine identities of partners. */
@@ -28,7 +28,10 @@ export function installRisk(context: BenchContext, options: SiteOptions): Promis
 }
 
 /** The same with an organisation, its owner and partners. */
-export async function prepareRiskSite(context: BenchContext, options: SiteOptions): Promise<RiskSite> {
+export async function prepareRiskSite(
+  context: BenchContext,
+  { partners: count = PARTNERS, ...options }: SiteOptions & { readonly partners?: number },
+): Promise<RiskSite> {
   const site = await installRisk(context, options);
   const surface = await site.start();
   const make = async (path: string, body: unknown): Promise<Record<string, string>> =>
@@ -41,7 +44,7 @@ export async function prepareRiskSite(context: BenchContext, options: SiteOption
   };
   const owner = await keyOf('Owner', 'human', 'owner');
   const partners: string[] = [];
-  for (let number = 0; number < PARTNERS; number += 1)
+  for (let number = 0; number < count; number += 1)
     partners.push(await keyOf(`Partner ${number}`, 'machine', 'partner_read'));
   return {
     ...site,

@@ -15,6 +15,8 @@ export interface Site {
   readonly sql: Database;
   /** Of the same. It contains the password: must not be logged. */
   readonly url: string;
+  /** The same as the surface's own role. */
+  readonly databaseUrl: string;
   /** Verifies the checkpoints of its ledger. */
   readonly verifierKey: string;
   /** The durability settings, as seen by the surface's own role. */
@@ -85,6 +87,7 @@ export async function prepareSite(
   return {
     sql,
     url: ownerUrl,
+    databaseUrl,
     verifierKey: noteKey.verifierKey,
     settings,
     start: (more = {}) =>
@@ -104,6 +107,13 @@ export async function prepareSite(
     ],
   };
 }
+
+/** Of a replica that does not integrate, beside one that does: as in an installation, it has no signing key. */
+export const replicaEnv = ({ verifierKey }: Pick<Site, 'verifierKey'>): Record<string, string> => ({
+  LEDGER_INTEGRATOR: 'false',
+  LEDGER_SIGNING_KEY: '',
+  LEDGER_VERIFIER_KEYS: verifierKey,
+});
 
 /** A profile is written when the process ends, unless it is killed. */
 function nodeOptionsOf({ options }: BenchContext, name: string): string[] {

@@ -24,6 +24,7 @@ export interface Surface {
 
 interface SurfaceCommand {
   readonly program: string;
+  /** With `PORT` where it takes the place of another process; default: a free one. */
   readonly env: Readonly<Record<string, string>>;
   readonly adminToken: string;
   readonly logFile: string;
@@ -38,7 +39,8 @@ const stopWithinMs = 60_000;
 
 /** Starts the bundle as an operator would, logging to a file, and waits until it is ready. */
 export async function startSurface(command: SurfaceCommand): Promise<Surface> {
-  const [port, opsPort, adminPort] = [await freePort(), await freePort(), await freePort()];
+  const port = Number(command.env['PORT'] ?? (await freePort()));
+  const [opsPort, adminPort] = [await freePort(), await freePort()];
   const ports = { PORT: port, OPS_PORT: opsPort, ADMIN_PORT: adminPort };
   const hosts = { HOST: '127.0.0.1', OPS_HOST: '127.0.0.1', ADMIN_HOST: '127.0.0.1' };
   const output = openSync(command.logFile, 'a', 0o600);
