@@ -17,12 +17,13 @@ import { pairSection } from './sections/pair.ts';
 import { readsSection } from './sections/reads.ts';
 import { sizedSurfaceOf, sizeSection } from './sections/size.ts';
 import { sourcesSection } from './sections/sources.ts';
-import { spread, throughput } from './sections/throughput.ts';
+import { spreadSection } from './sections/spread.ts';
+import { throughput } from './sections/throughput.ts';
 import { workspaceRoot } from './workspace-root.ts';
 
 const sections: Readonly<Record<SectionName, (context: BenchContext) => Promise<SectionReport>>> = {
   throughput,
-  spread,
+  spread: spreadSection,
   ledger: ledgerAtSize,
   bodies: hostileBodiesSection,
   peer: peerSection,
@@ -71,6 +72,7 @@ const surfacesOf: Partial<Record<SectionName, readonly MeasuredSurface[]>> = {
   peer: ['ledger-peer'],
   gate: ['case-gate'],
   reads: ['risk-partner'],
+  spread: ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'],
   pair: ['ingest-gateway', 'ledger-peer', 'case-gate', 'risk-partner'],
 };
 

@@ -47,6 +47,8 @@ const targets = {
   reopen: atMost(2_000, ms, 'reopening the ledger'),
   proof: atMost(3, ms, 'proof of any record, p99'),
   audit: atLeast(400_000, recordsPerSecond, 'full audit'),
+  spreadOfSingle: atLeast(0.8, ratio, 'requests/s against one replica at as many connections'),
+  restartFailures: atMost(0, wholeNumber, 'failed requests while replicas are restarted'),
   peerAssets: atLeast(75_000, wholeNumber, 'assets/s of the ledger peer on the embedded ledger, batches of 100'),
   peerTransactions: atLeast(1, ratio, 'transactions/s of the ledger peer against the direct client'),
   gateOfExpress: atLeast(0.48, ratio, 'gate checks, requests/s against bare Express', 0.6),

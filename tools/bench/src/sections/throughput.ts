@@ -3,13 +3,11 @@ import { batchBody, batchRecords, recordBody, warmUpRequests } from '../bodies.t
 import type { Row } from '../rows/row.ts';
 import { cpuUsOf, ratioOf } from '../rows/summarise.ts';
 import { echoRow, EXPRESS } from '../servers/echo-server.ts';
-import { makeSender, writes, type Sender } from '../surfaces/admin.ts';
+import { makeSender, writes } from '../surfaces/admin.ts';
 import { prepareSite } from '../surfaces/site.ts';
-import type { Surface } from '../surfaces/surface-process.ts';
 import { tableSection } from './table-section.ts';
 
 const PACKAGES = 'Express 5 + five packages, no work';
-const written = 'Every acknowledged record was counted in the ledger, once.';
 
 /** The gateway beside its yardsticks, with Redis where available, and without. */
 export const throughput = tableSection(async (context, stack) => ({
@@ -21,7 +19,7 @@ export const throughput = tableSection(async (context, stack) => ({
   ],
   notes: [
     'Each request has a record of 255 bytes (a batch 100 of them) and a new Idempotency-Key. Limits per network and per key are on but unreachably high; each request is logged to a file.',
-    written,
+    'Every acknowledged record was counted in the ledger, once.',
   ],
 }));
 
@@ -67,57 +65,4 @@ async function gatewayRows(context: BenchContext, stack: ReleaseStack, redis: bo
       ],
     },
   ];
-}
-
-const manyConnections = 256;
-const MANY = `Express 5 echo, ${manyConnections} connections`;
-const channels = 4;
-
-/**
- * Single records under other shapes of load, beside Express: many connections, several channels (whose heads are locked
- * separately), and two replicas on one database. With Redis where available.
- */
-export const spread = tableSection(async (context, stack) => ({
-  title: 'Many connections, several channels, two replicas',
-  rows: await spreadRows(context, stack),
-  notes: [`Single records of 255 bytes. ${written}`],
-}));
-
-async function spreadRows(context: BenchContext, stack: ReleaseStack): Promise<Row[]> {
-  const express = await echoRow(context, stack);
-  const site = await prepareSite(context, { name: 'spread', stack });
-  const gateway = await site.start();
-  const replicas = [gateway, await site.start()];
-  const senders: Sender[] = [];
-  for (let number = 1; number <= 3 + channels; number += 1) senders.push(await makeSender(gateway, `spread-${number}`));
-  const [one, many, shared, ...apart] = senders;
-  const row = (name: string, to: readonly Sender[], { on = [gateway], ...more }: Shape = {}): Row => ({
-    name,
-    watch: site.watch(...on),
-    load: {
-      destinations: to.flatMap((sender) => on.map(({ port }) => ({ ...sender, port }))),
-      body: recordBody(),
-      ...more,
-    },
-    warmUpRequests: warmUpRequests.single,
-    ...writes(
-      site,
-      to.map(({ channel }) => channel),
-    ),
-    ratios: { 'of Express': more.connections === undefined ? EXPRESS : MANY },
-  });
-  const connections = manyConnections;
-  return [
-    express,
-    { ...express, name: MANY, load: { ...express.load, connections }, ratios: { 'of Express': MANY } },
-    row('gateway', [one!]),
-    row(`gateway, ${manyConnections} connections`, [many!], { connections }),
-    row(`gateway, ${channels} channels at once`, apart),
-    row('two replicas of the gateway, one channel', [shared!], { on: replicas }),
-  ];
-}
-
-interface Shape {
-  readonly on?: readonly Surface[];
-  readonly connections?: number;
 }
