@@ -19,7 +19,7 @@ const channels = 4;
 const poolSize = '24';
 
 const notes = [
-  'Everything runs on the same cores. "Of one replica" is requests/s against one replica at as many connections: below 1, a request costs more work. CPU us is that of all replicas, one of which integrates.',
+  'Everything runs on the same cores. "Of one replica" is requests/s against one replica at as many connections: below 1, a request costs more work. Where other programs run too, two processes get more of the cores than one, and it says nothing. CPU us is that of all replicas, one of which integrates.',
   'Single records of 255 bytes; checks of 256 subjects, with a deadline of five seconds in place of a quarter of one; transactions of one asset; the first page out of 10,000 assets, which is refused after waiting a second and a half (`failed`). Every acknowledged record was counted in the ledger, and every check in the log of decisions, once.',
 ];
 
