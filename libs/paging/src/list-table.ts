@@ -37,6 +37,8 @@ export interface ListWhere {
   readonly indexed?: readonly ListCondition[];
   /** Elements that the index of sequences has besides them: who owns the rows. */
   readonly scope?: readonly string[];
+  /** Fields of orders of which an index has the rows of the conditions side by side: walked, however few they are. */
+  readonly walked?: readonly string[];
   /** By field of an order: how the first rows are found where no index has the rows of the conditions in that order. */
   readonly shards?: Readonly<Record<string, ListShards>>;
 }
@@ -127,8 +129,10 @@ function countOf(table: AnyTable, wanted: Searched): ListStatement {
 /** Rows that are looked at for words before their index is asked. */
 const FIRST_ROWS = 2 * COUNT_LIMIT;
 
+const hasWords = (search: Search | undefined): search is Search => search !== undefined && search.words.length > 0;
+
 const isIndexed = ({ searched }: AnyTable, search: Search | undefined): boolean =>
-  searched !== undefined && search !== undefined && search.words.length > 0;
+  searched !== undefined && hasWords(search);
 
 /** The same count among the first rows that pass the other conditions. */
 function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListStatement {
@@ -144,8 +148,8 @@ function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListSta
 
 /**
  * The statement of a page. Where all rows were counted, exactly those are found and the page is cut out of them; where
- * there are more, the index of the order is walked, in which a row that passes is never far. Left to itself, the
- * planner would walk for the last of ten rows through a million, or find a million to sort them.
+ * there are more, or the index of the order has nothing between them, it is walked: a row that passes is never far. Left
+ * to itself, the planner would walk for the last of ten rows through a million, or find a million to sort them.
  */
 function pageOf<Field extends string>(
   table: ListTable<Field>,
@@ -153,7 +157,8 @@ function pageOf<Field extends string>(
 ): ListStatement {
   const { sorting, counted = COUNT_LIMIT, limit, after } = wanted;
   const { by, type, nullable } = table.orders[sorting.field];
-  const isFew = counted < COUNT_LIMIT;
+  const isSideBySide = !hasWords(wanted.search) && wanted.walked?.includes(sorting.field) === true;
+  const isFew = counted < COUNT_LIMIT && !isSideBySide;
   const values: unknown[] = [];
   const place = (value: unknown) => `$${values.push(value)}`;
   const where = conditionsOf(table, wanted, { values, byIndex: isFew });
@@ -209,7 +214,7 @@ function conditionsOf(
   const place = (value: unknown) => `$${values.push(value)}`;
   const all = byIndex ? [...conditions, ...indexed] : conditions;
   const texts = all.map(([sql, value]) => sql.replace('$', () => place(value)));
-  if (search !== undefined && search.words.length > 0) {
+  if (hasWords(search)) {
     const { grams, patterns } = search;
     const sql = byIndex && searched !== undefined ? searched : 'l.folded LIKE ALL ($patterns)';
     texts.push(

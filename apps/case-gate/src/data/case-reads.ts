@@ -113,9 +113,11 @@ export const caseList = (sql: Sql) =>
       ] as const;
       const conditions: ListCondition[] = [['l.environment = $', environment]];
       const isPeriod = subject_ref === undefined && (created_from !== undefined || created_to !== undefined);
+      const isWalked = subject_ref === undefined && open === undefined;
       return {
         conditions: [...conditions, ...given.filter(([, value]) => value !== undefined)],
         scope: [environment, 'case'],
+        walked: isWalked ? ['created_at', ...(isPeriod ? [] : ['updated_at'])] : [],
         shards: {
           ...(open !== undefined &&
             subject_ref === undefined && { created_at: ofStates(states), updated_at: ofStates(states) }),

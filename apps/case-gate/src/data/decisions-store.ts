@@ -141,6 +141,7 @@ const decisionList = (sql: Sql) =>
           ...times.filter(([, value]) => value !== undefined),
         ],
         indexed: equal.length === 0 ? [] : [[HAS_MARKS, marks]],
+        walked: equal.length === 0 ? ['evaluated_at'] : [],
       };
     },
     read: decisionOf,

@@ -179,7 +179,11 @@ export const subjectList = (sql: Sql, macs: KeyedHasher) =>
     whereOf({ environment, status }: SubjectFilter) {
       const conditions: ListCondition[] = [['l.environment = $', environment]];
       const ofStatus: ListCondition[] = status === undefined ? [] : [['l.status = $', status]];
-      return { conditions: [...conditions, ...ofStatus], scope: [environment, 'subject'] };
+      return {
+        conditions: [...conditions, ...ofStatus],
+        scope: [environment, 'subject'],
+        walked: ['subject_ref', ...(status === undefined ? ['changed_at'] : [])],
+      };
     },
     read({ document, mac, changed_at, ...row }: Omit<EligibilityRow, 'changed_at'> & { readonly changed_at: Date }) {
       const changed = changed_at.toISOString();
