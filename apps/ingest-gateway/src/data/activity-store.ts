@@ -58,9 +58,10 @@ export function activityStore(sql: Sql): ActivityStore {
 const WRITES = `
   WITH networks AS MATERIALIZED (
     SELECT n.network_id,
-           EXISTS (SELECT FROM ingest.writes w WHERE w.network_id = n.network_id AND w.event_id >= ($2::text[])[1]::uuid) AS writes,
-           EXISTS (SELECT FROM ingest.events e
-                    WHERE e.network_id = n.network_id AND e.event_id >= 'evt_' || ($2::text[])[1]) AS events
+           (SELECT w.event_id FROM ingest.writes w WHERE w.network_id = n.network_id
+             ORDER BY w.event_id DESC LIMIT 1) >= ($2::text[])[1]::uuid AS writes,
+           (SELECT e.event_id FROM ingest.events e WHERE e.network_id = n.network_id
+             ORDER BY e.event_id DESC LIMIT 1) >= 'evt_' || ($2::text[])[1] AS events
       FROM ingest.networks n)
   SELECT h.at, least(${COUNT_LIMIT}, (
            SELECT count(*) FROM (
