@@ -21,7 +21,8 @@ const FIRST = 'partner API, page 1, one connection';
 export const readsSection = tableSection(async (context, stack) => {
   const { options, tell } = context;
   const assets = options.ledgerRecords;
-  const site = await prepareRiskSite(context, { name: 'reads', stack });
+  // A cursor is of one caller.
+  const site = await prepareRiskSite(context, { name: 'reads', stack, partners: 1 });
   tell(`Making an organisation of ${assets} assets`);
   await fillAssets(site, assets);
   tell('Walking over every page');
