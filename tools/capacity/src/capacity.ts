@@ -28,14 +28,14 @@ const costOf = ({ request, record }: Cost, records: number): number => request +
 
 /**
  * Measured values (tools/bench/RESULTS.md; bytes of five million records and events), on a machine with
- * expensive sockets: where sockets are cheap a core carries about half as much again.
+ * expensive sockets: where sockets are cheap a core carries up to twice as much.
  */
 export const MEASURED = {
-  gateway: { request: 132, record: 17.5 },
-  database: { request: 65, record: 19.7 },
-  /** Per check, where sockets are cheap: the gate's process, and PostgreSQL with the log of decisions. */
-  gate: 47,
-  gateDatabase: 26,
+  gateway: { request: 172, record: 20.3 },
+  database: { request: 84, record: 14.4 },
+  /** Per check: the gate's process, and PostgreSQL with the log of decisions. */
+  gate: 91,
+  gateDatabase: 60,
   /** Channels per second that one integrator can extend and sign. */
   integratorChannelsPerSecond: 730,
   /** Maximum checkpoints per second of a channel under constant writes, and their size in files. */
