@@ -1,20 +1,16 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { migrate, openDatabase, removalStatement, removalStep, removeInSteps, type Database } from '@sealgate/storage';
-import { scansOf, preparedPostgres, type ThrowawayPostgres } from '@sealgate/testing';
-import { migrations } from '../gate-migrations.ts';
+import { removalStatement, removalStep, removeInSteps, type Database } from '@sealgate/storage';
+import { scansOf } from '@sealgate/testing';
+import { emptyGate } from '../testing/explained.ts';
 import { oldRows } from './background.ts';
 
-let postgres: ThrowawayPostgres;
+let gate: Awaited<ReturnType<typeof emptyGate>>;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await preparedPostgres('gate', (url) => migrate({ url, sets: migrations }));
-  const options = { applicationName: 'test', maxConnections: 2, connectTimeoutMs: 2000, deadlineMs: 10_000 };
-  sql = openDatabase({ ...options, url: postgres.url });
+  gate = await emptyGate();
+  ({ sql } = gate);
 }, 60_000);
-afterAll(async () => {
-  await sql.close();
-  await postgres.stop();
-});
+afterAll(() => gate.stop());
 
 const NOW = Date.UTC(2026, 5, 1);
 

@@ -1,21 +1,17 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
-import { migrate, openDatabase, type Database } from '@sealgate/storage';
-import { preparedPostgres, scansOf, type ThrowawayPostgres } from '@sealgate/testing';
-import { migrations } from '../gate-migrations.ts';
+import type { Database } from '@sealgate/storage';
+import { scansOf } from '@sealgate/testing';
+import { emptyGate } from '../testing/explained.ts';
 import { secretUses } from './remake-macs.ts';
 
-let postgres: ThrowawayPostgres;
+let gate: Awaited<ReturnType<typeof emptyGate>>;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await preparedPostgres('gate', (url) => migrate({ url, sets: migrations }));
-  const options = { applicationName: 'test', maxConnections: 2, connectTimeoutMs: 2000, deadlineMs: 10_000 };
-  sql = openDatabase({ ...options, url: postgres.url });
+  gate = await emptyGate();
+  ({ sql } = gate);
   for (const text of ROWS) await sql.query({ text });
 }, 60_000);
-afterAll(async () => {
-  await sql.close();
-  await postgres.stop();
-});
+afterAll(() => gate.stop());
 
 /** Three rows of a former secret before the current one, two of one after it, one without a secret, and many current ones. */
 const NUMBERS = `generate_series(1, 3000) n, LATERAL (

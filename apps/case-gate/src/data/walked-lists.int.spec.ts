@@ -1,24 +1,20 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { sortingOf, type TableList } from '@sealgate/paging';
-import { migrate, openDatabase, type Database, type Sql, type Statement } from '@sealgate/storage';
-import { preparedPostgres, scansOf, type ThrowawayPostgres } from '@sealgate/testing';
-import { migrations } from '../gate-migrations.ts';
+import { type Database, type Sql, type Statement } from '@sealgate/storage';
+import { scansOf } from '@sealgate/testing';
+import { emptyGate } from '../testing/explained.ts';
 import { caseList } from './case-reads.ts';
 import { decisionsStore } from './decisions-store.ts';
 import { subjectList } from './eligibility-store.ts';
 
-let postgres: ThrowawayPostgres;
+let gate: Awaited<ReturnType<typeof emptyGate>>;
 let sql: Database;
 beforeAll(async () => {
-  postgres = await preparedPostgres('gate', (url) => migrate({ url, sets: migrations }));
-  const options = { applicationName: 'test', maxConnections: 2, connectTimeoutMs: 2000, deadlineMs: 10_000 };
-  sql = openDatabase({ ...options, url: postgres.url });
+  gate = await emptyGate();
+  ({ sql } = gate);
   for (const text of ROWS) await sql.query({ text });
 }, 60_000);
-afterAll(async () => {
-  await sql.close();
-  await postgres.stop();
-});
+afterAll(() => gate.stop());
 
 const NUMBERS = `generate_series(1, 3000) n, LATERAL (SELECT timestamptz '2026-03-01' + n * interval '1 hour' AS at) m`;
 const ROWS = [
