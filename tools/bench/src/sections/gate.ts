@@ -2,7 +2,7 @@ import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { warmUpRequests } from '../bodies.ts';
 import type { Row } from '../rows/row.ts';
 import { ratioOf } from '../rows/summarise.ts';
-import { echoRow, EXPRESS } from '../servers/echo-server.ts';
+import { echoed, echoRow, EXPRESS } from '../servers/echo-server.ts';
 import { checksOf, decisionLogFaults, fillTables, prepareGateSite } from '../surfaces/gate-site.ts';
 import { wholeNumber } from '../text-table.ts';
 import { measureOutages } from './gate-outages.ts';
@@ -61,10 +61,7 @@ async function gateRows(context: BenchContext, stack: ReleaseStack): Promise<Row
   // Creating so many takes minutes.
   if (!options.quick) gates.push(await row(cold));
   const express = await echoRow(context, stack);
-  const { mustSay: _allow, requests = [], ...load } = gates[0]!.load;
-  const { destinations } = express.load;
-  const echoed = requests.map((request) => ({ ...request, path: destinations[0]!.path }));
-  return [{ ...express, load: { ...load, destinations, requests: echoed } }, ...gates];
+  return [{ ...express, load: echoed(gates[0]!.load, express) }, ...gates];
 }
 
 interface Gate extends Pick<Row, 'name' | 'perSecond' | 'ratios' | 'findings'> {

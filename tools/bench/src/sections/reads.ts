@@ -1,10 +1,8 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import type { PlannedRequest } from '../load/load-plan.ts';
 import type { Row, RowLoad } from '../rows/row.ts';
 import { ratioOf } from '../rows/summarise.ts';
-import { startEchoServer } from '../servers/echo-server.ts';
+import { startPageServer } from '../servers/echo-server.ts';
 import { durabilityFaults } from '../surfaces/durable-settings.ts';
 import { fillAssets } from '../surfaces/fill-assets.ts';
 import { firstPage, pageItems, prepareRiskSite, type RiskSite } from '../surfaces/risk-site.ts';
@@ -88,10 +86,7 @@ async function readRows(
   { site, walk, stack }: { site: RiskSite; walk: Walk; stack: ReleaseStack },
 ): Promise<Row[]> {
   const { cursors } = walk;
-  const pageFile = join(context.folder, 'reads-express-page.json');
-  writeFileSync(pageFile, walk.firstPage);
-  const express = await startEchoServer('express-page', pageFile);
-  stack.own('Express', () => express.stop());
+  const express = await startPageServer(context, stack, walk.firstPage);
   const pages = site.reads(cursors.map(pageRequest));
   const mcpHeaders = { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json' };
   const row = (name: string, load: RowLoad, more: Partial<Row> = {}): Row => {

@@ -1,8 +1,9 @@
 import { fork } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { recordBody, warmUpRequests } from '../bodies.ts';
-import type { Row } from '../rows/row.ts';
+import type { Row, RowLoad } from '../rows/row.ts';
 
 export type EchoName = 'express-echo' | 'express-packages' | 'express-page';
 
@@ -54,4 +55,23 @@ export async function echoRow(
     ratios: { 'of Express': EXPRESS },
     ...more,
   };
+}
+
+/** What the yardstick is sent in place of these requests: the same, and nothing that its answers must say. */
+export function echoed(load: RowLoad, { load: { destinations } }: Row): RowLoad {
+  const { mustSay: _, requests = [], ...more } = load;
+  return { ...more, destinations, requests: requests.map((request) => ({ ...request, path: destinations[0]!.path })) };
+}
+
+/** Express that answers everything with one page, by `res.json`. */
+export async function startPageServer(
+  { folder }: BenchContext,
+  stack: ReleaseStack,
+  page: string,
+): Promise<{ readonly pid: number; readonly port: number }> {
+  const file = join(folder, 'express-page.json');
+  writeFileSync(file, page);
+  const express = await startEchoServer('express-page', file);
+  stack.own('Express with a page', () => express.stop());
+  return express;
 }

@@ -1,9 +1,7 @@
-import { writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import type { BenchContext, ReleaseStack } from '../bench-context.ts';
 import { batchBody, batchRecords, recordBody } from '../bodies.ts';
 import type { Row, RowLoad } from '../rows/row.ts';
-import { echoRow, startEchoServer } from '../servers/echo-server.ts';
+import { echoed, echoRow, startPageServer } from '../servers/echo-server.ts';
 import { makeSender, writes, type Sender } from '../surfaces/admin.ts';
 import { fillAssets } from '../surfaces/fill-assets.ts';
 import { checksOf, decisionLogFaults, prepareGateSite } from '../surfaces/gate-site.ts';
@@ -88,19 +86,10 @@ async function spreadGate(context: BenchContext, stack: ReleaseStack): Promise<S
   context.tell(`Sealing ${subjects} subjects`);
   const load = await checksOf(first, subjects);
   const express = await echoRow(context, stack);
-  const { mustSay: _allow, requests = [], ...echoed } = load;
-  const { destinations } = express.load;
   return {
     ...{ name: 'gate', site, first, warmUpRequests: 40_000, recordsPerRequest: 0, isRestarted: true },
     loadOf: () => Promise.resolve(load),
-    express: {
-      ...express,
-      load: {
-        ...echoed,
-        destinations,
-        requests: requests.map((request) => ({ ...request, path: destinations[0]!.path })),
-      },
-    },
+    express: { ...express, load: echoed(load, express) },
     nextProof: provedTogether((answers) => decisionLogFaults(site, answers)),
   };
 }
@@ -130,10 +119,7 @@ async function spreadRisk(context: BenchContext, stack: ReleaseStack): Promise<S
   await fillAssets(site, assets);
   const headers = { authorization: `Bearer ${keys.partner}` };
   const page = await fetch(`http://127.0.0.1:${first.port}${firstPage}`, { headers, signal: context.signal });
-  const pageFile = join(context.folder, 'spread-express-page.json');
-  writeFileSync(pageFile, await page.text());
-  const express = await startEchoServer('express-page', pageFile);
-  stack.own('Express', () => express.stop());
+  const express = await startPageServer(context, stack, await page.text());
   const load = site.reads([{ method: 'GET', path: firstPage }]);
   return {
     ...{
