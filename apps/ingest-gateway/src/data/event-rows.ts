@@ -52,7 +52,7 @@ export function onceEach(report: (unreadable: Unreadable) => void): (unreadable:
 }
 
 /** Records of a channel that follow one another. */
-export interface Run {
+interface Run {
   readonly first: number;
   readonly count: number;
 }
