@@ -46,6 +46,7 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
     ready: readiness({
       ...databaseAndLedger(parts),
       limits: parts.limits,
+      redisProblem: () => parts.redisProblem(),
       connections: { ...parts.connections, gate: basics.config.gateDatabasePoolSize },
       otherwise: NO_ANSWER,
       deadlineMs: 850,

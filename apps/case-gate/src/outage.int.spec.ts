@@ -33,7 +33,12 @@ function signal(name: 'SIGSTOP' | 'SIGCONT'): void {
 /** More time than the contract, for shared machines, but not enough to hide a hang. */
 const SLACK = 3;
 
+/** How many checks were denied because the store was away, as the alert counts them. */
+const failedClosed = async (): Promise<number> =>
+  Number(/^gate_decisions_total\{reason="BACKEND_UNAVAILABLE".*\} (\d+)$/m.exec(await site.metricsText())?.[1]);
+
 async function expectDenied(): Promise<void> {
+  const before = await failedClosed();
   for (let index = 0; index < 10; index += 1) {
     const startedMs = performance.now();
     const answer = await site.ask('POST', '/v1/gate/check', {
@@ -52,6 +57,7 @@ async function expectDenied(): Promise<void> {
       },
     });
   }
+  expect(await failedClosed()).toBe(before + 10);
 }
 
 async function expectNotReady(): Promise<void> {
@@ -88,5 +94,32 @@ describe('an unavailable store', () => {
     await expectNotReady();
     await postgres.restart();
     await expectRecovery();
+  }, 60_000);
+
+  it('logs every decision that it answered, however often its server stops meanwhile', async () => {
+    const answered: string[] = [];
+    let isOver = false;
+    const knock = async (): Promise<void> => {
+      while (!isOver) {
+        const body = { subject_ref: subjectRef, venue_id: 'hall' };
+        const answer = await site.ask('POST', '/v1/gate/check', { key, body });
+        // A refusal is no decision: the key could not be checked.
+        if (answer.status === 503) expect(answer.body).toMatchObject({ allow: false, code: 'UNAVAILABLE' });
+        else answered.push(answer.body.decision_id);
+      }
+    };
+    const doors = Array.from({ length: 8 }, knock);
+    for (let stops = 0; stops < 3; stops += 1) {
+      const before = answered.length;
+      await until(() => answered.length >= before + 50, { timeoutMs: 10_000 });
+      await postgres.halt('immediate');
+      await postgres.restart();
+    }
+    isOver = true;
+    await Promise.all(doors);
+    const text = 'SELECT decision_id FROM gate.gate_decisions WHERE decision_id = ANY ($1)';
+    await until(async () => (await site.sql.query({ text, values: [answered] })).length === answered.length, {
+      timeoutMs: 10_000,
+    });
   }, 60_000);
 });

@@ -79,7 +79,7 @@ export async function openParts(basics: Basics, own: Own) {
     basics.counters.conflicted();
     log.error('ledger_record_conflict', { recordId });
   };
-  const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, now, startTimer });
+  const writer = ledgerWriter({ sql, ledger, target, recordIds, seen, onConflict, log, startTimer });
   own('ledger writer', () => writer.stop());
   const versions = ledgerVersions({ target, recordIds });
   const venues = signedRows(VENUES, { sql, look, macs: macs.venues, versions });
@@ -96,7 +96,7 @@ export async function openParts(basics: Basics, own: Own) {
     process: newId('').slice(0, 20),
     log,
     now,
-    keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head, new Date(now()))),
+    keepHead: (head) => addToOutbox(sql, headRecord(recordIds, head), 0),
   });
   basics.counters.watchLog(decisions);
   own('decision log', () => decisions.end());

@@ -132,15 +132,14 @@ describe('a seal', () => {
 });
 
 /** The ports of one sealing process, which can crash at a step. */
-function sealPorts(atStep?: (step: SealStep) => void): SealPorts & { sql: typeof site.sql } {
+function sealPorts(atStep?: (step: SealStep) => void, now = Date.now): SealPorts & { sql: typeof site.sql } {
   const secrets = ServerSecrets.parse(`s1:${secret}`);
-  const now = Date.now;
   return {
     sql: site.sql,
     recordIds: secrets.derive('gate ledger records'),
     decisionMacs: secrets.derive('gate decisions'),
     inTransaction: caseTransactionsOf(site.sql, secrets),
-    ledger: embeddedLedger({ sql: site.sql, origin: 'ledger.test', now }),
+    ledger: embeddedLedger({ sql: site.sql, origin: 'ledger.test', now: Date.now }),
     target: { network: 'gate', channel: 'gate.seals' },
     now,
     onCorrupt: () => undefined,
@@ -176,6 +175,28 @@ describe('a process that crashes while it seals', () => {
       const pack = await site.ask('GET', `/v1/cases/${caseId}/assessor-pack`, { key });
       const events = pack.body.timeline.map((event: { event: string }) => event.event);
       expect(events).toEqual(['case.received', 'case.decided', 'case.sealing', 'case.sealed']);
+    },
+  );
+
+  it.each([5, -5])(
+    'with a clock %s minutes off leaves a seal that is due by the clock of the database',
+    async (minutes) => {
+      const { caseId } = await decidedCase();
+      const killed = () => {
+        throw new Error('killed');
+      };
+      const dying = sealPorts(killed, () => Date.now() + minutes * 60_000);
+      const order = { environment: 'live', caseId, policyVersion: 'p1', actor: 'key_1' };
+      await expect(sealCase(dying, order)).rejects.toThrow('killed');
+      const [waiting] = await site.sql.query<{ seconds: number }>({
+        text: `SELECT extract(epoch FROM o.next_attempt_at - clock_timestamp())::float8 AS seconds
+               FROM gate.outbox o JOIN gate.seals s ON s.ledger_record_id = o.record_id WHERE s.case_id = $1`,
+        values: [caseId],
+      });
+      // The lease of the request is 3.5 seconds.
+      expect(Math.abs(waiting!.seconds)).toBeLessThanOrEqual(3.5);
+      await makeDue();
+      await until(async () => (await read(caseId)).status === 'sealed', { timeoutMs: 10_000 });
     },
   );
 

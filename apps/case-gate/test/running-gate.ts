@@ -50,6 +50,7 @@ export interface RunningGate {
   readonly url: string;
   readonly adminUrl: string;
   readonly composition: Composition;
+  metricsText(): Promise<string>;
   readonly logLines: string[];
   ask(method: string, path: string, ask?: Ask): Promise<Answer>;
   admin(method: string, path: string, body?: unknown, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -167,6 +168,7 @@ async function runGate(
     adminUrl: admin.url,
     composition,
     logLines,
+    metricsText: () => metrics.text(),
     ask: (method, path, { body, raw, key, headers = {} } = {}) =>
       send(`${open.url}${path}`, {
         method,
@@ -288,7 +290,7 @@ export function caseTransactionsOf(
   };
   const log = createLog({ service: 'case-gate', level: 'error', stream: process.stderr, now: Date.now });
   const writer = { sql, ledger, target, recordIds, seen: seenVersions(10), onConflict: () => undefined, log };
-  const { inTransaction } = ledgerWriter({ ...writer, now: Date.now, startTimer });
+  const { inTransaction } = ledgerWriter({ ...writer, startTimer });
   const audit = { record: () => Promise.resolve() };
   const versions = ledgerVersions({ target, recordIds });
   const policies = signedRows(POLICIES, { sql, look: sql, macs: secrets.derive('gate policies'), versions });

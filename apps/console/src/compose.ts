@@ -64,7 +64,7 @@ export function compose(basics: Basics, own: Own): Composition {
     },
   });
   const cookies = new Cookies({ seals: serverSecrets.sealing('console cookies'), publicUrl, now });
-  const { tokens, liveness, passages } = sessionsOf({ ...basics, provider }, own);
+  const { tokens, liveness, passages, shared } = sessionsOf({ ...basics, provider }, own);
   const slots = new Map(SURFACE_IDS.map((id) => [id, new Slots(FORWARDING)] as const));
   const signIns = new Slots(SIGN_INS);
   const forwarders = new Map(
@@ -116,7 +116,7 @@ export function compose(basics: Basics, own: Own): Composition {
     states: surfaceStates({ surfaces, now }),
     measured: config.prometheusUrl === undefined ? undefined : prometheus({ url: config.prometheusUrl, now }),
   });
-  const reached = reachability({ provider, surfaces, deadlineMs: CHECK_TIMEOUT_MS });
+  const reached = reachability({ provider, surfaces, redis: shared, deadlineMs: CHECK_TIMEOUT_MS });
   const ready = cachedCheck<ServiceHealth>({
     check: reached,
     otherwise: { ok: false, body: { status: 'unhealthy', reason: 'the checks took too long' } },
@@ -141,7 +141,12 @@ function accessOf({
 function sessionsOf(
   { config, now, log, provider, startTimer }: Basics & { readonly provider: Provider },
   own: Own,
-): { readonly tokens: AccessTokens; readonly liveness: SessionLiveness; readonly passages: OpenPassages } {
+): {
+  readonly tokens: AccessTokens;
+  readonly liveness: SessionLiveness;
+  readonly passages: OpenPassages;
+  readonly shared: ReturnType<typeof endedSessions> | undefined;
+} {
   const shared = config.redisUrl === undefined ? undefined : endedSessions({ url: config.redisUrl, now, log });
   if (shared !== undefined) own('redis', () => shared.close());
   const [audience] = audiencesOf(config.surfaces);
@@ -177,5 +182,5 @@ function sessionsOf(
     ...(startTimer !== undefined && { startTimer }),
   });
   own('checks of sessions', () => checks.stop());
-  return { tokens, liveness, passages };
+  return { tokens, liveness, passages, shared };
 }

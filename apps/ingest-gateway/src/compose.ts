@@ -33,6 +33,7 @@ export async function compose(basics: Basics, own: Own): Promise<Composition> {
       database: () => parts.database.problem(),
       ledger: () => parts.ledger.health(),
       limits: parts.limits,
+      redisProblem: () => parts.redisProblem(),
       connections: parts.connections,
       otherwise: 'the database does not answer in time',
       deadlineMs: 1400,

@@ -135,9 +135,10 @@ function presentedHash(request: AuthRequest): Buffer | undefined {
 }
 
 function policiesOf({ networkLimits, grants }: IngestCaller, defaults: Limits): readonly [Policy, Policy] {
+  const [ofNetwork, ofKey] = [networkLimits ?? defaults, grants.limits ?? defaults];
   return [
-    { name: 'network', ...(networkLimits ?? defaults) },
-    { name: 'key', ...(grants.limits ?? defaults) },
+    { name: 'network', ratePerSecond: ofNetwork.ratePerSecond, burst: ofNetwork.burst },
+    { name: 'key', ratePerSecond: ofKey.ratePerSecond, burst: ofKey.burst },
   ];
 }
 

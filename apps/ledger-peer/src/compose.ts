@@ -39,7 +39,10 @@ export async function compose(basics: Basics, own: Own, host: HostChecks): Promi
       // If the database is down, the error of the ledger in it would only repeat that.
       const told = fault === undefined ? [...credentials.problems, problem] : [fault, ...credentials.problems];
       const reasons = new Set(told.filter((reason) => reason !== null));
+      const redisProblem = parts.redisProblem();
       if (!parts.limits.isSettled) reasons.add(WAITS_FOR_REDIS);
+      // It works without Redis, so it stays ready.
+      else if (redisProblem !== undefined) reasons.add(redisProblem);
       const isReady = ok && credentials.ok && fault === undefined && parts.limits.isSettled;
       const listed = contracts === undefined ? {} : { contracts };
       return {

@@ -1,5 +1,5 @@
 import type { Metrics } from '@sealgate/observability';
-import type { SyncAnswer } from './domain/answer-sync.ts';
+import { outcomeOf, type SyncAnswer } from './domain/answer-sync.ts';
 import type { EventStreams } from './domain/event-streams.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
 
@@ -94,10 +94,7 @@ export function answerMetrics(metrics: Metrics): (answer: Pick<SyncAnswer, 'stat
     labels: { answer: ['done', 'pending', 'queued', 'replayed'] },
   });
   for (const answer of ['done', 'pending', 'queued', 'replayed'] as const) answers.child({ answer });
-  return ({ status, isAsync, replayed }) => {
-    const answer = replayed ? 'replayed' : isAsync ? 'queued' : status === 202 ? 'pending' : 'done';
-    answers.inc({ answer });
-  };
+  return (answer) => answers.inc({ answer: outcomeOf(answer) });
 }
 
 /** Number of running jobs of this process. */

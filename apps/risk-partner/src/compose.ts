@@ -37,6 +37,7 @@ export function listenersOf(basics: Basics, parts: Parts): Composition {
       database: () => parts.database.problem(),
       ledger: () => parts.ledger.health(),
       limits: parts.limits,
+      redisProblem: () => parts.redisProblem(),
       connections: parts.connections,
       otherwise: 'the database does not answer in time',
       deadlineMs: 1400,
@@ -104,6 +105,7 @@ function guardPortsOf({ config, now, newId }: Basics, parts: Parts) {
   const callers = callersStore({ sql, now, deadlineMs: 1000 });
   return {
     findCaller: (keyHash: Buffer) => callers.find(keyHash),
+    recentCaller: (keyHash: Buffer) => callers.lately(keyHash),
     people: tokens.isConfigured
       ? {
           tokens,

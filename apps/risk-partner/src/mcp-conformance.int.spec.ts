@@ -58,6 +58,7 @@ function conformingApp(port: number, keyHash: Buffer): App {
   const now = () => Date.now();
   const limits = memoryLimits({ now });
   const guard = riskGuard({
+    recentCaller: () => undefined,
     findCaller: async (hash) => (hash.equals(keyHash) ? CALLER : undefined),
     touchKey: () => undefined,
     touchPerson: () => undefined,

@@ -46,8 +46,10 @@ export function publicRoutes(ports: PublicPorts, guard: Pick<Guard<RiskCaller>, 
     idsByRef: (...asked) => mapOutages(() => ports.partner.rows.idsByRef(...asked)),
   };
   const tools = partnerTools({ partner, rows: namedRows, whoami, guard, readKeys: ports.readKeys });
+  const load = () => import('./mcp/mcp-server.ts'); // With the SDK; see routes/mcp.ts.
+  let server: ReturnType<typeof load> | undefined;
   const serverFor: McpPorts['serverFor'] = async (call) => {
-    const { mcpServer } = await import('./mcp/mcp-server.ts'); // With the SDK; see routes/mcp.ts.
+    const { mcpServer } = await (server ??= load());
     const onBug: McpServerOptions['onBug'] = (error) => ports.onBug(error, call.requestId);
     return (era, method, held) => mcpServer({ tools, call, held, onBug }, era, method);
   };

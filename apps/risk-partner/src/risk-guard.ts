@@ -11,6 +11,8 @@ import { ORGANIZATIONS_PATH } from './routes/whoami.ts';
 
 export interface RiskGuardPorts {
   readonly findCaller: (keyHash: Buffer) => Promise<RiskCaller | undefined>;
+  /** The caller that the last look-up of this key found, if it was seconds ago. */
+  readonly recentCaller: (keyHash: Buffer) => RiskCaller | undefined;
   /** Absent: only API keys are accepted. */
   readonly people?:
     | {
@@ -51,6 +53,13 @@ export function riskGuard(ports: RiskGuardPorts): Guard<RiskCaller> {
       if (keyHash !== undefined) ports.touchKey(caller.credential.id);
       ports.touchPerson(caller.personId);
       return caller;
+    },
+    lately: {
+      find(request) {
+        const keyHash = keyHashOf('svc_', presentedBy(request));
+        return keyHash && ports.recentCaller(keyHash);
+      },
+      isUnchanged: (before, now) => before.version === now.version,
     },
     permits: ({ roles }, permission) => mayDo(roles, permission),
     charge: async ({ credential, personId }, cost) => {

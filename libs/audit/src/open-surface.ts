@@ -23,6 +23,7 @@ import {
 import { actorNames, type ActorNames } from './actor-names.ts';
 import { auditSecretUse } from './audit-chain.ts';
 import { auditChange, auditTrail, type AuditTrail } from './audit-trail.ts';
+import { databaseMetric } from './database-metric.ts';
 import { startSecretWatch, type SecretUse } from './secret-watch.ts';
 
 type Own = (name: string, release: () => void | Promise<void>) => void;
@@ -90,6 +91,7 @@ export function openSurface(options: SurfaceOptions) {
   const timelines = timelineMemory({
     folder: config.stateDir,
     redis: shared.redis,
+    isAway: () => shared.limits.problem !== undefined,
     now,
     report: (event) => {
       logTimeline(log, event);
@@ -106,6 +108,7 @@ export function openSurface(options: SurfaceOptions) {
     onChange: (reason) => logReadiness(log, reason),
   });
   own('database check', () => database.close());
+  databaseMetric(metrics, database, now);
   const recordAcceptance = async (event: Acceptance): Promise<void> => {
     const onFailure = (error: unknown) => log.warn('timeline_accepted_unaudited', { reason: reasonOf(error) });
     await database.whenReady(() => auditAcceptance(audit, decide, event)).catch(onFailure);
@@ -123,6 +126,7 @@ export function openSurface(options: SurfaceOptions) {
     connections: poolSizes(config.databasePoolSize),
     database,
     limits,
+    redisProblem: () => shared.redisProblem() ?? timelines.refusal,
     audit,
     tokens,
     isReachable: reachable,

@@ -211,6 +211,30 @@ describe('authentication', () => {
     ]);
     expect(surface.records[1]).not.toHaveProperty('keyId');
   });
+
+  it('logs the errors behind an outage and a refused credential, and nothing of other refusals', async () => {
+    const away = new Error('No connection.', { cause: new Error('connect ECONNREFUSED') });
+    const answers: Readonly<Record<string, AppError>> = {
+      '/away': new AppError('UNAVAILABLE', 'Try again.', { cause: away }),
+      '/unknown': new AppError('OUTCOME_UNKNOWN', 'Repeat it.', { members: { eventId: 'evt_1' } }),
+      '/wrong': new AppError('INVALID_REQUEST', 'No.', { cause: new Error('what a client sent') }),
+    };
+    const surface = testSurface(
+      Object.entries(answers).map(([path, error]) =>
+        testRoute({ ...plain, operationId: path.slice(1), method: 'get', path, handler: () => Promise.reject(error) }),
+      ),
+    );
+    for (const path of Object.keys(answers)) await request(surface.app).get(path);
+    expect(surface.records).toMatchObject([
+      { code: 'UNAVAILABLE', reason: 'No connection.: connect ECONNREFUSED' },
+      { code: 'OUTCOME_UNKNOWN', reason: 'Repeat it.', eventId: 'evt_1' },
+      { code: 'INVALID_REQUEST' },
+    ]);
+    expect(surface.records[2]).not.toHaveProperty('reason');
+    const closed = testSurface(routes);
+    await request(closed.app).put('/closed').set('X-Api-Key', 'bad');
+    expect(closed.records).toMatchObject([{ code: 'UNAUTHENTICATED', reason: 'No key bad.' }]);
+  });
 });
 
 describe('limit headers', () => {

@@ -15,8 +15,28 @@ export function refusalOf(exchange: Exchange, thrown: unknown): AppError {
     error = new AppError('INTERNAL', detail, { cause: thrown });
   }
   exchange.record.code = error.code;
+  const reason = reasonOf(error);
+  if (reason !== undefined) exchange.record.reason = reason;
+  // A write whose outcome is unknown is found by its event.
+  const { eventId } = error.members;
+  if (typeof eventId === 'string') exchange.record.eventId = eventId;
   warnUndeclared(exchange, error);
   return error;
+}
+
+const MOST_CAUSES = 4;
+
+/**
+ * The errors behind an outage or a refused credential, for operators alone; of an outage without one, what its answer
+ * says. Other refusals have none: their causes may tell what the client sent. The stack of a bug has a line of its own.
+ */
+function reasonOf({ code, status, cause, message }: AppError): string | undefined {
+  if (code === 'INTERNAL' || (status < 500 && code !== 'UNAUTHENTICATED')) return undefined;
+  const texts: string[] = [];
+  for (let one: unknown = cause; types.isNativeError(one) && texts.length < MOST_CAUSES; one = one.cause)
+    if (one.message !== '' && texts.at(-1) !== one.message) texts.push(one.message);
+  if (texts.length === 0) return status < 500 ? undefined : message;
+  return texts.join(': ');
 }
 
 /** Lets the guard count refusals that were not charged. */

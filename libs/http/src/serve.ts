@@ -1,6 +1,6 @@
 import { AppError, PROBLEM_MEDIA_TYPE } from '@sealgate/errors';
 import { defined, type JsonValue } from '@sealgate/json';
-import type { RequestRecord, Span } from '@sealgate/observability';
+import { type RequestRecord, safeText, type Span } from '@sealgate/observability';
 import { checkShape, notFound, pathValuesOf } from './check-shape.ts';
 import { type AnswerCoding, encodingFor } from './content-coding.ts';
 import { type Exchange, HandlerCalls } from './exchange.ts';
@@ -346,8 +346,9 @@ function finishRecord(exchange: Exchange, status: number): void {
 }
 
 /** OpenTelemetry semantic conventions: only a 5xx marks a server span as failed. */
-function endSpan(span: Span, { route, status, code, records, replayed, outcome }: RequestRecord): void {
+function endSpan(span: Span, { requestId, route, status, code, records, replayed, outcome }: RequestRecord): void {
   const attributes = {
+    'sealgate.request.id': safeText(requestId),
     'http.response.status_code': status,
     'http.route': route === 'none' ? undefined : route,
     'sealgate.problem.code': code,

@@ -97,6 +97,7 @@ describe('the span of a request', () => {
       'network.protocol.version': '1.1',
       'http.response.status_code': 200,
       'http.route': '/things/{id}/seen',
+      'sealgate.request.id': records[0]!.requestId,
     });
     expect(span!.ended).toEqual([{ failure: undefined }]);
     expect(records[0]).toMatchObject({ traceId: TRACE });

@@ -13,3 +13,4 @@ export { builtRedisFolder, findRedisServer, startRedis } from './redis.ts';
 export type { LocalRedis } from './redis.ts';
 export { startPostgres, stopOrphanedPostgres } from './start-postgres.ts';
 export type { LocalPostgres } from './start-postgres.ts';
+export { postgresUser, runAs } from './system-user.ts';

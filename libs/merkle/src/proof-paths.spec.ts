@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
-import { leafHash, nodeHash } from './tree-hash.ts';
+import { leafHash, nodeHash, TileNodes } from './tree-hash.ts';
 import { consistencyPath, inclusionPath } from './proof-paths.ts';
 import { verifyConsistency, verifyInclusion } from './verify-proof.ts';
 import { NaiveTree, randomLeaves, storedTiles } from './testing/naive-tree.ts';
@@ -102,6 +102,16 @@ describe('proof paths', () => {
         expect(verifyConsistency({ oldSize: less, newSize: more, path: proof, oldRoot, newRoot })).toBe(true);
       }),
     );
+  });
+
+  it('are the same where the reader gives the nodes of a tile', async () => {
+    const { tree, read } = storedTiles(randomLeaves(70_000));
+    const nodes = async (wanted: readonly TileId[]) => (await read(wanted)).map((hashes) => new TileNodes(hashes));
+    for (const index of samples(tree.size - 1)) {
+      expect(await inclusionPath(index, tree.size, nodes)).toEqual(await inclusionPath(index, tree.size, read));
+    }
+    const short = (wanted: readonly TileId[]) => Promise.resolve(wanted.map(() => new TileNodes(Buffer.alloc(32))));
+    await expect(inclusionPath(0, 300, short)).rejects.toThrow('tile/0/000 has 32 bytes, and needs 8192.');
   });
 
   it('accept a tile that has grown since, as C2SP clients may', async () => {

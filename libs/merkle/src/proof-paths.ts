@@ -1,13 +1,13 @@
 import type { Bytes } from '@sealgate/json';
-import { HASH_BYTES, nodeHash, perfectRoot } from './tree-hash.ts';
+import { HASH_BYTES, nodeHash, perfectRoot, TileNodes } from './tree-hash.ts';
 import { TILE_WIDTH, tilePath, tileWidth } from './tile.ts';
 import type { TileId } from './tile.ts';
 
 /**
- * Reads tiles: one buffer per requested tile, in order. Called once per proof with every tile it needs. A buffer may
- * hold more hashes than requested (the tile has grown), never fewer.
+ * Reads tiles: one buffer per requested tile, in order, or its nodes where they are known. Called once per proof with
+ * every tile it needs. One may hold more hashes than requested (the tile has grown), never fewer.
  */
-type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly Bytes[]>;
+type ReadTiles = (wanted: readonly TileId[]) => Promise<readonly (Bytes | TileNodes)[]>;
 
 /** The leaves [start, start + count): a node of the tree, possibly with an incomplete right edge. */
 interface Subtree {
@@ -71,9 +71,9 @@ async function readSubtrees(subtrees: readonly Subtree[], size: number, read: Re
   const buffers = wanted.size === 0 ? [] : await read([...wanted.values()]);
   const tiles = new Map([...wanted].map(([path, tile], position) => [path, checkedTile(tile, buffers[position])]));
   const hashOf = ({ tile, from, count }: Piece): Bytes => {
-    const hashes = tiles.get(tilePath(tile));
-    if (hashes === undefined) throw new Error('A piece is in a tile that was not requested.');
-    return perfectRoot(hashes, from, count);
+    const found = tiles.get(tilePath(tile));
+    if (found === undefined) throw new Error('A piece is in a tile that was not requested.');
+    return found instanceof TileNodes ? found.root(from, count) : perfectRoot(found, from, count);
   };
   return rows.map((pieces) => pieces.map(hashOf).reduceRight((right, left) => nodeHash(left, right)));
 }
@@ -103,12 +103,13 @@ function pieceOf(start: number, leaves: number, size: number): Piece {
   return { tile: { level, index, width: tileWidth(level, index, size) }, from: first % TILE_WIDTH, count };
 }
 
-function checkedTile(tile: TileId, hashes: Bytes | undefined): Bytes {
-  if (hashes === undefined || hashes.length < tile.width * HASH_BYTES) {
-    const found = hashes === undefined ? 'was not read' : `has ${hashes.length} bytes`;
+function checkedTile(tile: TileId, read: Bytes | TileNodes | undefined): Bytes | TileNodes {
+  const bytes = read instanceof TileNodes ? read.width * HASH_BYTES : read?.length;
+  if (read === undefined || bytes === undefined || bytes < tile.width * HASH_BYTES) {
+    const found = bytes === undefined ? 'was not read' : `has ${bytes} bytes`;
     throw new Error(`${tilePath(tile)} ${found}, and needs ${tile.width * HASH_BYTES}.`);
   }
-  return hashes;
+  return read;
 }
 
 /** The largest power of two smaller than `count`: the RFC 6962 split point. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { EMPTY_ROOT, leafHash, nodeHash, perfectRoot } from './tree-hash.ts';
+import { EMPTY_ROOT, leafHash, nodeHash, perfectRoot, TileNodes } from './tree-hash.ts';
 
 // Leaves and roots published by the Certificate Transparency reference implementation for RFC 6962 hashing.
 const EMPTY_LEAF = '6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d';
@@ -36,6 +36,19 @@ describe('tree hashes', () => {
     expect(perfectRoot(row, 0, 4).toString('hex')).toBe(FOUR_LEAVES);
     expect(perfectRoot(Buffer.concat([EMPTY_ROOT, row]), 1, 2).toString('hex')).toBe(TWO_LEAVES);
     expect(perfectRoot(row, 0, 1).toString('hex')).toBe(EMPTY_LEAF);
+  });
+
+  it('computes every complete node over a tile', () => {
+    for (const width of [1, 2, 7, 255, 256]) {
+      const hashes = Buffer.concat(Array.from({ length: width }, (_, place) => leafHash(String(place))));
+      const nodes = new TileNodes(hashes);
+      expect(nodes.width).toBe(width);
+      for (let count = 1; count <= width; count *= 2) {
+        for (let from = 0; from + count <= width; from += count)
+          expect(nodes.root(from, count)).toEqual(perfectRoot(hashes, from, count));
+        expect(() => nodes.root(width - (width % count), count)).toThrow('reaches past');
+      }
+    }
   });
 
   it('does not modify its input', () => {

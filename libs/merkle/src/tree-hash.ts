@@ -61,3 +61,36 @@ export function perfectRoot(hashes: Uint8Array, from: number, count: number): By
   }
   return sha256(nodes[0]!);
 }
+
+/** A tile with every complete node over its hashes, each computed once: for a tile that many proofs read. */
+export class TileNodes {
+  /** Row r has the roots of each 2^r consecutive hashes. */
+  readonly #rows: Bytes[];
+
+  constructor(hashes: Bytes) {
+    this.#rows = [hashes];
+    for (let row = hashes; row.length >= 2 * HASH_BYTES; this.#rows.push(row)) row = rowAbove(row);
+  }
+
+  /** Number of hashes. */
+  get width(): number {
+    return Math.floor(this.#rows[0]!.length / HASH_BYTES);
+  }
+
+  /** As `perfectRoot`. */
+  root(from: number, count: number): Bytes {
+    const at = (from / count) * HASH_BYTES;
+    const root = this.#rows[Math.log2(count)]?.subarray(at, at + HASH_BYTES);
+    if (root?.length !== HASH_BYTES) throw new Error('A perfect subtree reaches past the hashes it was given.');
+    return root;
+  }
+}
+
+function rowAbove(row: Bytes): Bytes {
+  const above = Bytes.allocUnsafe(Math.floor(row.length / (2 * HASH_BYTES)) * HASH_BYTES);
+  for (let at = 0; at < above.length; at += HASH_BYTES) {
+    row.copy(nodeBlock, 1, 2 * at, 2 * at + 2 * HASH_BYTES);
+    above.write(sha256Text(nodeBlock, 'binary'), at, 'latin1');
+  }
+  return above;
+}

@@ -1,5 +1,5 @@
 // Everything needed to verify a log, in Node and in browsers.
-export { EMPTY_ROOT, HASH_BYTES, leafHash, nodeHash } from './tree-hash.ts';
+export { EMPTY_ROOT, HASH_BYTES, leafHash, nodeHash, TileNodes } from './tree-hash.ts';
 export {
   TILE_WIDTH,
   bundleOf,

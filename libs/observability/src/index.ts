@@ -11,7 +11,7 @@ export {
   type ServiceLog,
 } from './log.ts';
 export { httpMetrics, Metrics, REQUEST_SECONDS, type RouteMetrics } from './metrics.ts';
-export { type LogFields } from './safe-fields.ts';
+export { safeText, type LogFields } from './safe-fields.ts';
 export {
   activeSpan,
   failureType,

@@ -178,6 +178,9 @@ describe('the line of a request', () => {
       strippedFields: 1,
       eventId: 'evt_1',
       replayed: true,
+      reason: 'The database is away.',
+      transactionId: 'abc',
+      ledgerRecordId: 'ledger_rec_1',
     };
     expect(print(record)).toBe(
       '{"time":"2026-01-01T00:00:00.000Z","level":"info","service":"ingest-gateway","event":"request",' +
@@ -185,7 +188,8 @@ describe('the line of a request', () => {
         '"traceId":"4bf92f3577b34da6a3ce929d0e0e4736","code":"RATE_LIMITED","keyId":"key_1","orgId":"org_1",' +
         '"networkId":"acme","environment":"live","clientAddress":"192.0.2.1",' +
         '"tokenRefused":"expired","issuer":"https://login.example.com","subject":"ada","bytesIn":10,"bytesOut":20,"records":2,' +
-        '"strippedFields":1,"eventId":"evt_1","replayed":true,"outcome":"committed","tool":"list_assets"}',
+        '"strippedFields":1,"eventId":"evt_1","replayed":true,"outcome":"committed","reason":"The database is away.",' +
+        '"transactionId":"abc","ledgerRecordId":"ledger_rec_1","tool":"list_assets"}',
     );
   });
 

@@ -62,8 +62,14 @@ export interface RequestRecord {
   eventId?: string;
   /** True if a stored answer was replayed. */
   replayed?: boolean;
-  /** Outcome of a decision (`allow`, `deny`, `committed`, `unknown`), from a closed set of the surface. */
+  /** Outcome of a decision or a write (`allow`, `deny`, `written`, `replayed`), from a closed set of the surface. */
   outcome?: string;
+  /** Why it was refused by a failed part or for its credential, or decided so. Never what a client sent. */
+  reason?: string;
+  /** The first transaction of the ledger that the request wrote. */
+  transactionId?: string;
+  /** The record of the ledger that the request made, or had made, where the service chose its id. */
+  ledgerRecordId?: string;
   /** Name of the MCP tool called. */
   tool?: string;
 }
@@ -192,6 +198,9 @@ export function requestLine(time: string, service: string, record: RequestRecord
     eventId: textOf(record.eventId),
     replayed: record.replayed,
     outcome: textOf(record.outcome),
+    reason: textOf(record.reason),
+    transactionId: textOf(record.transactionId),
+    ledgerRecordId: textOf(record.ledgerRecordId),
     tool: textOf(record.tool),
   };
 }

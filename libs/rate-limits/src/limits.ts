@@ -59,6 +59,11 @@ export interface LeasingStore extends LimitStore {
    * once for every charge, since leases are sized by it.
    */
   takeLeased(charges: readonly Charge[], cost: number): LimitState | undefined;
+  /**
+   * Resolves if a charge would be decided, also where the last ones failed: on a cluster that may be one node of many.
+   * Settles in bounded time.
+   */
+  probe(): Promise<unknown>;
 }
 
 /** Bounds that keep every number of the arithmetic whole and below 2^53. */
@@ -187,6 +192,10 @@ interface SharedLimitsOptions {
   readonly log: Pick<Log, 'info' | 'warn'>;
   /** Called on every change, and at the start with `local`, since Redis has not answered yet. */
   readonly onStateChange?: (state: LimitsState) => void;
+  /** A sentence for an error of Redis. Default: its message. */
+  readonly explain?: (error: unknown) => string;
+  /** Whether an error lasts until somebody acts, so that it is logged where it follows an outage. Default: none does. */
+  readonly isRefusal?: (error: unknown) => boolean;
   /** Delay of a probe after a failed probe. Default: 250; at most 25 until the limits are settled. */
   readonly probeDelayMs?: number;
   /** Interval of probes while no request is answered by Redis. Default: 5,000. */
@@ -203,6 +212,8 @@ export interface SharedLimits extends LimitStore {
    * start empty. A process is not ready before. True after 1.5 s in any case, and without Redis from the start.
    */
   readonly isSettled: boolean;
+  /** Why Redis did not decide the last time that it was asked, as a sentence; undefined while it does, or without it. */
+  readonly problem: string | undefined;
   /** Stops probing. */
   close(): void;
 }
@@ -210,14 +221,6 @@ export interface SharedLimits extends LimitStore {
 /** How long a starting process waits for Redis. */
 const SETTLED_WITHIN_MS = 1500;
 const UNSETTLED_PROBE_MS = 25;
-
-/**
- * A probe is a real charge: it proves that the script runs and that Redis can write. PING is also answered by a replica
- * and by a Redis out of memory, which refuse every charge.
- */
-const PROBE: readonly Charge[] = [
-  { bucket: 'probe', policy: { name: 'key', ratePerSecond: 1_000_000, burst: 1_000_000 } satisfies Policy },
-];
 
 /**
  * Circuit breaker over Redis: leased tokens first, then Redis while it answers, else the local store.
@@ -255,6 +258,7 @@ class FallbackLimits implements SharedLimits {
   #probes = 0;
   /** Whether Redis has answered a request since the last probe. */
   #answered = false;
+  #problem: string | undefined;
   /** Incremented when Redis comes back, so that the outcome of an older call is ignored. */
   #era = 0;
 
@@ -277,6 +281,10 @@ class FallbackLimits implements SharedLimits {
   get isSettled(): boolean {
     this.#isSettled ||= this.#options.now() - this.#startedAtMs >= SETTLED_WITHIN_MS;
     return this.#isSettled;
+  }
+
+  get problem(): string | undefined {
+    return this.#problem;
   }
 
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
@@ -315,8 +323,24 @@ class FallbackLimits implements SharedLimits {
     this.#local.reset();
     this.#decides = 'local';
     this.#report('local');
-    this.#options.log.warn('limits_local', { reason: error instanceof Error ? error.message : String(error) });
+    this.#problem = this.#explain(error);
+    this.#options.log.warn('limits_local', { reason: this.#problem });
     this.#probeLater();
+  }
+
+  /** A probe has failed, too. */
+  #stayLocal(error: unknown): void {
+    const before = this.#problem;
+    this.#problem = this.#explain(error);
+    if (this.#problem !== before && this.#options.isRefusal?.(error) === true)
+      this.#options.log.warn('limits_local', { reason: this.#problem });
+    this.#probeLater();
+  }
+
+  #explain(error: unknown): string {
+    const { explain } = this.#options;
+    if (explain !== undefined) return explain(error);
+    return error instanceof Error ? error.message : String(error);
   }
 
   #goShared(): void {
@@ -328,7 +352,10 @@ class FallbackLimits implements SharedLimits {
   }
 
   #report(state: LimitsState): void {
-    if (state === 'shared') this.#isSettled = true;
+    if (state === 'shared') {
+      this.#isSettled = true;
+      this.#problem = undefined;
+    }
     if (this.#state === state) return;
     this.#state = state;
     this.#options.onStateChange?.(state);
@@ -346,7 +373,7 @@ class FallbackLimits implements SharedLimits {
   #probe(probe: number): void {
     if (!this.#isNewest(probe) || this.#redis === undefined) return;
     if (this.#answered) return this.#probeLater();
-    this.#redis.charge(PROBE, 1).then(
+    this.#redis.probe().then(
       () => {
         if (!this.#isNewest(probe)) return;
         if (this.#decides === 'local') this.#goShared();
@@ -356,7 +383,8 @@ class FallbackLimits implements SharedLimits {
       (error: unknown) => {
         if (!this.#isNewest(probe)) return;
         // A starting process is not connected yet.
-        if (this.#decides === 'shared' && this.isSettled) this.#goLocal(error);
+        if (this.#decides === 'shared' && this.isSettled) return this.#goLocal(error);
+        if (this.#decides === 'local') this.#stayLocal(error);
         else this.#probeLater();
       },
     );

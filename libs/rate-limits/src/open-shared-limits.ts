@@ -1,5 +1,5 @@
 import type { Log, Metrics } from '@sealgate/observability';
-import { openRedis, type RedisHandle } from '@sealgate/storage';
+import { openRedis, redisProblem, redisRefusal, type RedisHandle } from '@sealgate/storage';
 import { memoryLimits } from './memory-limits.ts';
 import { redisLimits } from './redis-limits.ts';
 import { sharedLimits, type SharedLimits } from './limits.ts';
@@ -8,6 +8,8 @@ interface OpenedLimits {
   readonly limits: SharedLimits;
   /** The connection, for other small uses. Undefined without Redis. */
   readonly redis: RedisHandle['client'] | undefined;
+  /** Why Redis does not decide, or what it refuses; undefined if nothing is wrong, or without Redis. */
+  redisProblem(): string | undefined;
   close(): Promise<void>;
 }
 
@@ -38,15 +40,14 @@ export function openSharedLimits(options: {
   const onStateChange = (state: SharedLimits['state']) => gauge.set({}, state === 'shared' ? 1 : 0);
   if (url === undefined) {
     const limits = sharedLimits({ local, now, log, onStateChange });
-    return { limits, redis: undefined, close: async () => limits.close() };
+    return { limits, redis: undefined, redisProblem: () => undefined, close: async () => limits.close() };
   }
   const redis = openRedis({
     url,
     name,
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
-    onStateChange: (state, cause) =>
-      log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
+    onStateChange: (state, reason) => log.info('redis_state', { state, ...(reason === undefined ? {} : { reason }) }),
   });
   const limits = sharedLimits({
     redis: redisLimits({ client: redis.client, prefix }),
@@ -54,10 +55,14 @@ export function openSharedLimits(options: {
     now,
     log,
     onStateChange,
+    // What keeps the connection away says more than that a call found none.
+    explain: (error) => (redis.state === 'away' ? redis.problem : undefined) ?? redisProblem(error),
+    isRefusal: (error) => redisRefusal(error) !== undefined,
   });
   return {
     limits,
     redis: redis.client,
+    redisProblem: () => limits.problem ?? redis.problem,
     async close() {
       limits.close();
       await redis.close();

@@ -18,6 +18,8 @@ interface RedisLimitsOptions {
 }
 
 interface Waiting {
+  /** Hash tag on a cluster; else unused. */
+  readonly tag: string;
   readonly charges: readonly Charge[];
   readonly cost: number;
   /** The leased part of the cost, per charge. */
@@ -25,6 +27,16 @@ interface Waiting {
   readonly resolve: (state: LimitState) => void;
   readonly reject: (error: unknown) => void;
 }
+
+/**
+ * A probe is a real charge: it proves that the script runs and that Redis can write. PING is also answered by a replica
+ * and by a Redis out of memory, which refuse every charge.
+ */
+const PROBE: readonly Charge[] = [
+  { bucket: 'probe', policy: { name: 'key', ratePerSecond: 1_000_000, burst: 1_000_000 } },
+];
+/** Maximum hash tags of failed charges that a probe charges again. */
+const MAX_FAILED_TAGS = 16;
 
 /** Maximum charges per call; more in one tick are sent in several calls, in order. */
 const MAX_BATCH = 256;
@@ -51,6 +63,8 @@ class RedisLimits implements LeasingStore {
   readonly #now: (() => number) | undefined;
   readonly #leases: Leases;
   #waiting: Waiting[] = [];
+  /** On a cluster: hash tags of charges that failed since the last successful probe. */
+  readonly #failedTags = new Set<string>();
   #isSending = false;
 
   constructor({ client, prefix, timeoutMs = 100, now }: RedisLimitsOptions) {
@@ -68,10 +82,20 @@ class RedisLimits implements LeasingStore {
   charge(charges: readonly Charge[], cost: number): Promise<LimitState> {
     const fault = faultOfCharges(charges, cost);
     if (fault !== undefined) return Promise.reject(fault);
+    return this.#enqueue(this.#client.isCluster ? tagOf(charges[0]!.bucket) : '', charges, cost);
+  }
+
+  async probe(): Promise<void> {
+    const tags = new Set([tagOf(PROBE[0]!.bucket), ...this.#failedTags]);
+    await Promise.all([...tags].map((tag) => this.#enqueue(tag, PROBE, 1)));
+    this.#failedTags.clear();
+  }
+
+  #enqueue(tag: string, charges: readonly Charge[], cost: number): Promise<LimitState> {
     const parts = this.#leases.part(charges, cost);
     return new Promise((resolve, reject) => {
       this.#sendSoon();
-      this.#waiting.push({ charges, cost, parts, resolve, reject });
+      this.#waiting.push({ tag, charges, cost, parts, resolve, reject });
     });
   }
 
@@ -88,22 +112,22 @@ class RedisLimits implements LeasingStore {
     const leaseRequests = this.#leases.leaseRequests();
     if (!this.#client.isCluster) return this.#sendBatches(waiting, leaseRequests);
     const leaseRequestsOf = Map.groupBy(leaseRequests, ({ first }) => tagOf(first));
-    const waitingOf = Map.groupBy(waiting, ({ charges }) => tagOf(charges[0]!.bucket));
+    const waitingOf = Map.groupBy(waiting, ({ tag }) => tag);
     for (const tag of new Set([...waitingOf.keys(), ...leaseRequestsOf.keys()]))
-      this.#sendBatches(waitingOf.get(tag) ?? [], leaseRequestsOf.get(tag) ?? []);
+      this.#sendBatches(waitingOf.get(tag) ?? [], leaseRequestsOf.get(tag) ?? [], tag);
   }
 
-  #sendBatches(waiting: readonly Waiting[], leaseRequests: readonly LeaseRequest[]): void {
+  /** With the hash tag of all of them on a cluster. */
+  #sendBatches(waiting: readonly Waiting[], leaseRequests: readonly LeaseRequest[], tag?: string): void {
     if (waiting.length === 0 && leaseRequests.length === 0) return;
     const last = waiting.length - MAX_BATCH;
-    if (last <= 0) return this.#send(waiting, leaseRequests);
+    if (last <= 0) return this.#send(waiting, leaseRequests, tag);
     for (let from = 0; from < waiting.length; from += MAX_BATCH)
-      this.#send(waiting.slice(from, from + MAX_BATCH), from < last ? [] : leaseRequests);
+      this.#send(waiting.slice(from, from + MAX_BATCH), from < last ? [] : leaseRequests, tag);
   }
 
-  #send(batch: readonly Waiting[], leaseRequests: readonly LeaseRequest[]): void {
-    const first = batch[0]?.charges[0]?.bucket ?? leaseRequests[0]!.first;
-    const prefix = this.#client.isCluster ? `${this.#prefix}{${tagOf(first)}}` : this.#prefix;
+  #send(batch: readonly Waiting[], leaseRequests: readonly LeaseRequest[], tag: string | undefined): void {
+    const prefix = tag === undefined ? this.#prefix : `${this.#prefix}{${tag}}`;
     const { keys, chargesText, leasesText } = encodeBatch(batch, leaseRequests, prefix);
     const nowText = this.#now === undefined ? '' : String(Math.round(this.#now() * 1000));
     let settled = false;
@@ -111,6 +135,7 @@ class RedisLimits implements LeasingStore {
       if (settled) return;
       settled = true;
       clearTimeout(timer);
+      if (tag !== undefined && this.#failedTags.size < MAX_FAILED_TAGS) this.#failedTags.add(tag);
       this.#leases.failed(leaseRequests);
       for (const { parts, reject } of batch) {
         if (parts !== undefined) this.#leases.settlePart(parts, false);

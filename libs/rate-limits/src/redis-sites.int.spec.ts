@@ -71,10 +71,10 @@ async function startNode(port: number, lines: readonly string[], mode: readonly 
 }
 const server = ['save ""', 'appendonly no', `requirepass "${PASSWORD}"`, `masterauth "${PASSWORD}"`];
 
-function open(url: string): { handle: RedisHandle; limits: LeasingStore } {
+function open(url: string, timeoutMs = 2_000): { handle: RedisHandle; limits: LeasingStore } {
   const handle = openRedis({ url, name: 'sites-test', connectTimeoutMs: 1_000, commandTimeoutMs: 1_000 });
   handles.push(handle);
-  return { handle, limits: redisLimits({ client: handle.client, prefix: 'ingest:', timeoutMs: 2_000 }) };
+  return { handle, limits: redisLimits({ client: handle.client, prefix: 'ingest:', timeoutMs }) };
 }
 const ready = (handle: RedisHandle) => until(() => handle.state === 'ready', { timeoutMs: 20_000, what: 'a Redis' });
 const network = (id: number): Charge => ({
@@ -85,14 +85,14 @@ const key = (id: number): Charge => ({ bucket: `key:k${id}`, policy: { name: 'ke
 const user = `:${encodeURIComponent(PASSWORD)}@`;
 
 describeWithRedis('limits on a cluster of three', () => {
+  const slots = [
+    [0, 5460],
+    [5461, 10_922],
+    [10_923, 16_383],
+  ] as const;
   let nodes: Node[];
   let url: string;
   beforeAll(async () => {
-    const slots = [
-      [0, 5460],
-      [5461, 10_922],
-      [10_923, 16_383],
-    ] as const;
     nodes = [];
     const buses: number[] = [];
     for (const [first, last] of slots) {
@@ -161,6 +161,27 @@ describeWithRedis('limits on a cluster of three', () => {
     expect(held.flat()).toHaveLength(12);
     expect(held.filter((keys) => keys.length > 0).length).toBeGreaterThan(1);
   });
+
+  it('are probed at the node where a charge failed, which other nodes cannot answer for', async () => {
+    const { handle, limits } = open(url, 300);
+    await ready(handle);
+    const slotOf = async (tag: string) => Number(await nodes[0]!.admin.cluster('KEYSLOT', `{${tag}}`));
+    const nodeOf = (slot: number) => slots.findIndex(([, last]) => slot <= last);
+    const usual = nodeOf(await slotOf('probe'));
+    let id = 0;
+    while (nodeOf(await slotOf(network(id).bucket)) === usual) id += 1;
+    const { child } = nodes[nodeOf(await slotOf(network(id).bucket))]!;
+    child.kill('SIGSTOP');
+    try {
+      await limits.probe();
+      await expect(limits.charge([network(id)], 1)).rejects.toThrow();
+      await expect(limits.probe()).rejects.toThrow();
+    } finally {
+      child.kill('SIGCONT');
+    }
+    await until(() => limits.probe().then(() => true), { what: 'a probe' });
+    expect(await limits.charge([network(id)], 1)).toMatchObject({ admitted: true });
+  }, 60_000);
 
   it('reject in bounded time while the cluster is incomplete', async () => {
     const { handle, limits } = open(url);

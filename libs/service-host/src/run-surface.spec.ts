@@ -11,16 +11,18 @@ function setUp() {
   const asked: string[] = [];
   const state = { fault: undefined as string | undefined, ledger: { ok: true, problem: null } as Ledger };
   const limits = { state: 'shared', isSettled: true };
+  const redis = { problem: undefined as string | undefined };
   const ready = readiness({
     database: () => (asked.push('database'), Promise.resolve(state.fault)),
     ledger: () => (asked.push('ledger'), Promise.resolve(state.ledger)),
     limits,
+    redisProblem: () => redis.problem,
     connections: CONNECTIONS,
     otherwise: 'nothing answers',
     deadlineMs: 20,
     now: clock.now,
   });
-  return { clock, asked, state, limits, ready };
+  return { clock, asked, state, limits, redis, ready };
 }
 
 describe('readiness', () => {
@@ -30,6 +32,14 @@ describe('readiness', () => {
     limits.state = 'local';
     expect(await ready()).toEqual({ ok: true, body: { status: 'ready', limits: 'local', connections: CONNECTIONS } });
     expect(asked).toEqual(['database', 'ledger']);
+  });
+
+  it('stays ready while Redis cannot be used, and says why', async () => {
+    const { limits, redis, ready } = setUp();
+    Object.assign(limits, { state: 'local' });
+    redis.problem = 'Redis refuses the password, or the user, of REDIS_URL';
+    const body = { status: 'ready', limits: 'local', redis: redis.problem, connections: CONNECTIONS };
+    expect(await ready()).toEqual({ ok: true, body });
   });
 
   it('is not ready before the limits are settled, which is not remembered', async () => {
@@ -68,7 +78,14 @@ describe('readiness', () => {
     const { clock } = setUp();
     const never = () => new Promise<never>(() => undefined);
     const limits = { state: 'shared', isSettled: true };
-    const given = { database: never, ledger: never, limits, otherwise: 'nothing answers', deadlineMs: 5 };
+    const given = {
+      database: never,
+      ledger: never,
+      limits,
+      redisProblem: () => undefined,
+      otherwise: 'nothing answers',
+      deadlineMs: 5,
+    };
     const ready = readiness({ ...given, connections: CONNECTIONS, now: clock.now });
     expect(await ready()).toEqual({ ok: false, body: { status: 'not ready', problem: 'nothing answers' } });
   });

@@ -130,6 +130,8 @@ export function readiness(options: {
   readonly ledger: () => Promise<LedgerState>;
   /** Where limits are decided, read at each check. */
   readonly limits: { readonly state: string; readonly isSettled: boolean };
+  /** What is wrong with Redis; undefined if nothing. The service works without it, so it stays ready. */
+  readonly redisProblem: () => string | undefined;
   /** Connections of each pool of the database. */
   readonly connections: Readonly<Record<string, number>>;
   /** Problem reported if the checks time out. */
@@ -137,7 +139,7 @@ export function readiness(options: {
   readonly deadlineMs: number;
   readonly now: () => number;
 }): () => Promise<ServiceHealth> {
-  const { database, ledger, limits, connections, otherwise, deadlineMs, now } = options;
+  const { database, ledger, limits, redisProblem, connections, otherwise, deadlineMs, now } = options;
   const check = cachedCheck<LedgerState>({
     deadlineMs,
     keepMs: KEEP_CHECK_MS,
@@ -154,7 +156,9 @@ export function readiness(options: {
     if (!ok) return { ok, body: { status: 'not ready', problem, ...listed } };
     if (!limits.isSettled) return { ok: false, body: { status: 'not ready', problem: WAITS_FOR_REDIS, ...listed } };
     const told = problem === null ? {} : { problem };
-    return { ok, body: { status: 'ready', ...told, ...listed, limits: limits.state, connections } };
+    const fault = redisProblem();
+    const redis = fault === undefined ? {} : { redis: fault };
+    return { ok, body: { status: 'ready', ...told, ...listed, limits: limits.state, ...redis, connections } };
   };
 }
 

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import {
   checkConfigTable,
   configTable,
@@ -17,6 +17,10 @@ import {
 const SECRETS = `a:${'s'.repeat(32)}`;
 const stores = { DATABASE_URL: 'postgresql://u@h/d', SERVER_SECRETS: SECRETS };
 const hash = 'ab'.repeat(32);
+const pemFolder = mkdtempSync(join(tmpdir(), 'sealgate-fields-'));
+const pem = join(pemFolder, 'tls.pem');
+writeFileSync(pem, '-----BEGIN CERTIFICATE-----\n');
+afterAll(() => rmSync(pemFolder, { recursive: true }));
 
 describe('the common fields', () => {
   it('default to a service on loopback', () => {
@@ -81,6 +85,8 @@ describe('the common fields', () => {
     'rediss+sentinel://h1:26379/mymaster/2',
     'redis-cluster://:p@h1:6379,h2:6379',
     'rediss-cluster://h1:6379/0',
+    'redis+sentinel://h1/main?sentinelUsername=u&sentinelPassword=p%2F',
+    `rediss://u:p%25@h?caFile=${pem}&certFile=${pem}&keyFile=${pem}`,
   ])('accept the Redis URL %s', (url) => {
     expect(loadConfig(storeFields, { ...stores, REDIS_URL: url }).redisUrl).toBe(url);
   });
@@ -92,8 +98,17 @@ describe('the common fields', () => {
     'redis+sentinel://h1:26379/name/db',
     'redis-cluster://h1:6379/1',
     'redis-cluster://h1:x',
+    'redis://u:100%@h',
+    'redis://h?commandTimeout=60000',
+    'redis://h?sentinelPassword=p',
+    'redis+sentinel://h1/main?sentinelPasword=p',
+    'redis+sentinel://h1/main?sentinelPassword=p&sentinelPassword=q',
+    `redis://h?caFile=${pem}`,
+    `rediss://h?certFile=${pem}`,
+    `rediss://h?caFile=${pem}.none`,
+    `rediss://h?caFile=${join(import.meta.dirname, 'index.ts')}`,
   ])('refuse the Redis URL %s', (url) => {
-    expect(() => loadConfig(storeFields, { ...stores, REDIS_URL: url })).toThrow('REDIS_URL: must');
+    expect(() => loadConfig(storeFields, { ...stores, REDIS_URL: url })).toThrow(/REDIS_URL: (must|may|needs)/);
   });
 
   describe('of identity providers', () => {

@@ -68,17 +68,62 @@ const REDIS_FORMS: readonly [protocol: RegExp, path: RegExp, mostServers: number
   [/^rediss?-cluster:$/, /^(\/0?)?$/, Infinity],
 ];
 const REDIS_FORM =
-  '`redis://host:port/db`, `redis+sentinel://host:port,host:port/name/db` or `redis-cluster://host:port,host:port`; with TLS `rediss`';
+  '`redis://host:port/db`, `redis+sentinel://host:port,host:port/name/db` or `redis-cluster://host:port,host:port`; with TLS `rediss`, and `?caFile=`, `?certFile=` and `&keyFile=`';
+
+const SENTINEL_PARAMETERS = ['sentinelUsername', 'sentinelPassword'];
+const TLS_PARAMETERS = ['caFile', 'certFile', 'keyFile'];
 
 /** Checks the URL of a server, of sentinels or of a cluster. @throws Error stating the expected format */
 function parseRedisUrl(text: string): string {
   const servers = serverUrls(text);
-  const [{ protocol, pathname } = { protocol: '', pathname: '' }] = servers;
+  const [{ protocol, pathname, searchParams, username, password } = new URL('none:')] = servers;
   const fits = REDIS_FORMS.some(
     ([ofProtocol, ofPath, most]) => ofProtocol.test(protocol) && ofPath.test(pathname) && servers.length <= most,
   );
   if (!fits) throw new Error(`must be ${REDIS_FORM}`);
+  if (!isPercentEncoded(username) || !isPercentEncoded(password))
+    throw new Error('must have user and password percent-encoded');
+  checkRedisParameters(protocol, searchParams);
   return text;
+}
+
+function isPercentEncoded(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** A misspelt one would be ignored, and the password in it with it. @throws Error */
+function checkRedisParameters(protocol: string, parameters: URLSearchParams): void {
+  const known = [
+    ...(protocol.includes('+sentinel') ? SENTINEL_PARAMETERS : []),
+    ...(protocol.startsWith('rediss') ? TLS_PARAMETERS : []),
+  ];
+  const names = [...parameters.keys()];
+  if (names.some((name, index) => !known.includes(name) || names.indexOf(name) !== index))
+    throw new Error(
+      'may have only the parameters sentinelUsername and sentinelPassword (with sentinels), and caFile, certFile and ' +
+        'keyFile (with rediss), each once',
+    );
+  if (parameters.has('certFile') !== parameters.has('keyFile'))
+    throw new Error('needs certFile and keyFile, or neither');
+  for (const name of TLS_PARAMETERS) {
+    const file = parameters.get(name);
+    if (file !== null) checkPem(name, file);
+  }
+}
+
+function checkPem(name: string, file: string): void {
+  let text = '';
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch {
+    // The cause would quote the variable.
+  }
+  if (!text.includes('-----BEGIN ')) throw new Error(`must name a PEM file that can be read as ${name}`);
 }
 
 /** Maximum number of processes that share rate limits. */

@@ -164,8 +164,13 @@ describe('databaseCheck', () => {
     expect(await checkOf(open(asRole()), [newer, only]).check.problem()).toBeUndefined();
   });
 
-  it('distinguishes a wrong password, a missing database and an unreachable server', async () => {
-    const problemAt = (address: string) => checkOf(open(address), sets()).check.problem();
+  it('distinguishes a wrong password, a missing database and an unreachable server, and is away in each', async () => {
+    const problemAt = async (address: string) => {
+      const { check } = checkOf(open(address), sets());
+      const problem = await check.problem();
+      expect(check.isAway).toBe(true);
+      return problem;
+    };
     expect(await problemAt(asRole('wrong'))).toBe('the database refuses the password, or the role, of DATABASE_URL');
     expect(await problemAt(Object.assign(new URL(url), { pathname: '/nowhere' }).href)).toBe(
       'the database that DATABASE_URL names does not exist',
@@ -177,7 +182,9 @@ describe('databaseCheck', () => {
     await job(sets());
     await open(url).query({ text: `ALTER ROLE ${ROLE} SET default_transaction_read_only = on` });
     try {
-      expect(await checkOf(open(asRole()), sets()).check.problem()).toMatch(/^the database takes no writes/);
+      const { check } = checkOf(open(asRole()), sets());
+      expect(await check.problem()).toMatch(/^the database takes no writes/);
+      expect(check.isAway).toBe(true);
     } finally {
       await open(url).query({ text: `ALTER ROLE ${ROLE} RESET default_transaction_read_only` });
     }
@@ -188,6 +195,8 @@ describe('databaseCheck', () => {
     expect(await check.problem()).toContain('is missing');
     await job(sets());
     expect(await check.problem()).toBe('no right to the channel');
+    // What the migration job repairs: the database itself is there.
+    expect(check.isAway).toBe(false);
   });
 });
 

@@ -14,6 +14,8 @@ import type { Sql } from './sql.ts';
 export interface DatabaseCheck {
   /** The problem as a sentence; undefined if there is none. Ends within a second and a half; never rejects. */
   problem(): Promise<string | undefined>;
+  /** Whether the newest check found it unreachable, or that it lets nobody in or takes no writes: for all, not for us. */
+  readonly isAway: boolean;
   /**
    * Runs start-up work. If the database has a problem, this resolves at once and `work` runs as soon as the problem is
    * gone, retried until it succeeds or the check is closed; until then its error is reported as the problem.
@@ -45,12 +47,18 @@ export function databaseCheck(options: {
   /** Deferred work that has not succeeded yet, with its problem. */
   const stuck = new Map<object, string>();
   let closed = false;
+  let isAway = false;
 
   const check = async (): Promise<string | undefined> => {
     try {
-      return (await problemOf(sql, needs)) ?? (await sql.diskProblem?.(WITHIN_MS)) ?? (await further?.());
+      const unfit = await problemOf(sql, needs);
+      const full = unfit === undefined ? await sql.diskProblem?.(WITHIN_MS) : undefined;
+      isAway = unfit === TAKES_NO_WRITES || full !== undefined;
+      return unfit ?? full ?? (await further?.());
     } catch (error) {
-      return sentenceOf(error);
+      const sentence = sentenceOf(error);
+      isAway = !BY_THE_JOB.includes(sentence);
+      return sentence;
     }
   };
   const report = (problem: string | undefined): string | undefined => {
@@ -81,6 +89,9 @@ export function databaseCheck(options: {
 
   return {
     problem: async () => report((await check()) ?? [...stuck.values()][0]),
+    get isAway() {
+      return isAway;
+    },
     async whenReady(work) {
       const problem = report(await check());
       if (problem !== undefined) {
@@ -180,18 +191,22 @@ const notMigrated = (what: string): string =>
 
 const TAKES_NO_WRITES = 'the database takes no writes: it is a standby, or was made read-only';
 
+const NO_RIGHT =
+  'the role of DATABASE_URL has no right to what this service needs: run the migration job with the DATABASE_URL of this service';
+
 /** By SQLSTATE. */
 const SENTENCES: Readonly<Record<string, string>> = {
   '28P01': 'the database refuses the password, or the role, of DATABASE_URL',
   '28000': 'the database does not let the role of DATABASE_URL in',
   '3D000': 'the database that DATABASE_URL names does not exist',
-  '42501':
-    'the role of DATABASE_URL has no right to what this service needs: run the migration job with the DATABASE_URL of this service',
+  '42501': NO_RIGHT,
   '53300': 'the database has no connection left for this service',
   [READ_ONLY]: TAKES_NO_WRITES,
 };
 const NOT_MIGRATED =
   'the database is not migrated for this version: run the migration job of this version (migrate.js)';
+/** What the migration job repairs: the database itself works. */
+const BY_THE_JOB: readonly string[] = [NOT_MIGRATED, NO_RIGHT];
 
 function sentenceOf(error: unknown): string {
   if (error instanceof DatabaseFullError) return error.reason;

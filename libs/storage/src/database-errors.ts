@@ -153,6 +153,20 @@ export function isConnectionLost(error: unknown): boolean {
 
 const isLostCode = (code: string): boolean => PRISMA_LOST.test(code) || UNAVAILABLE.test(code);
 
+/** Of those the ones after which nothing was written: no connection or transaction was to be had, or it was undone. */
+const UNDONE = /^(P1001|P2024|P2028|53...|25006|25P0[34]|57014)$/;
+
+/** Whether a failed write may have taken effect all the same: its answer was lost, perhaps that of its COMMIT. */
+export function mayBeWritten(error: unknown): boolean {
+  const causes = causesOf(error);
+  const ours = causes.find((cause) => cause instanceof DatabaseUnavailableError);
+  if (ours !== undefined) return ours.sent;
+  return !causes.some(
+    ({ kind, code, originalCode }) =>
+      kind === 'DatabaseNotReachable' || [code, originalCode].some((text) => UNDONE.test(String(text))),
+  );
+}
+
 /** An error and its causes, outermost first. Prisma keeps that of its adapter in `meta`. */
 function causesOf(error: unknown): Record<string, unknown>[] {
   const causes: Record<string, unknown>[] = [];

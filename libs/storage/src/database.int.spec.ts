@@ -205,9 +205,10 @@ describe('ping', () => {
 
 describe('the queue for connections', () => {
   it('ends each wait at its deadline, as not sent', async () => {
-    const database = open({ maxConnections: 1 });
+    const database = open({ maxConnections: 1, connectTimeoutMs: 10_000, deadlineMs: 20_000 });
+    await database.query(one);
     const order: string[] = [];
-    const busy = database.query({ text: 'SELECT pg_sleep(1)' }, { deadlineMs: 20_000 }).then(() => order.push('busy'));
+    const busy = database.query({ text: 'SELECT pg_sleep(1)' }).then(() => order.push('busy'));
     expect(await outcome(database.query(one, { deadlineMs: 100 }))).toEqual({ sent: false });
     order.push('refused');
     await busy;
@@ -217,6 +218,7 @@ describe('the queue for connections', () => {
 
   it('gives a statement that waited only the rest of its deadline', async () => {
     const database = open({ maxConnections: 1, deadlineMs: 500 });
+    await database.query(one);
     const busy = database.query({ text: 'SELECT pg_sleep(0.3)' });
     const startedAt = performance.now();
     expect(await outcome(database.query({ text: 'SELECT pg_sleep(30)' }))).toEqual({ sent: true });

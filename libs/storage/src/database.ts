@@ -14,9 +14,9 @@ import {
 } from './database-errors.ts';
 import { probeDisk } from './probe-disk.ts';
 import type { TimelineMemory } from './timeline-memory.ts';
-import { runTransaction } from './transaction.ts';
+import { runTransaction, type TransactionOptions } from './transaction.ts';
 import { giveUpWith, lookingClient, restMsOf, ResultTurns, type Looking } from './looking.ts';
-import type { QueryOptions, Sql, Statement } from './sql.ts';
+import type { Sql, Statement } from './sql.ts';
 
 const IDLE_TIMEOUT_MS = 60_000;
 const KEEP_ALIVE_DELAY_MS = 10_000;
@@ -34,11 +34,12 @@ const GOODBYE_MS = 500;
 export interface Database extends Sql {
   /**
    * Runs `work` between BEGIN and COMMIT on one connection; `deadlineMs` covers all of it. When `work` throws, the
-   * transaction is rolled back and the error is rethrown.
+   * transaction is rolled back and the error is rethrown. The commit waits for the synchronous standby also where `work`
+   * wrote nothing, so that what it found may be told.
    *
    * @throws DatabaseUnavailableError with `sent: true` when the answer to COMMIT was lost.
    */
-  transaction<T>(work: (sql: Sql) => Promise<T>, options?: QueryOptions): Promise<T>;
+  transaction<T>(work: (sql: Sql) => Promise<T>, options?: TransactionOptions): Promise<T>;
   /** Makes one round trip within `deadlineMs`. @throws DatabaseUnavailableError */
   ping(deadlineMs: number): Promise<void>;
   /** The same connections as `pg.Pool`, for Prisma's adapter. Each lease has the default deadline too. */
@@ -103,8 +104,8 @@ export function openDatabase(options: DatabaseOptions): Database {
   const { pool } = connections;
   const { looking } = options;
   const turns = looking && new ResultTurns(looking.yields ?? (() => false));
-  const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs } = {}) =>
-    runTransaction(connections, work, deadlineMs);
+  const transaction: Database['transaction'] = (work, { deadlineMs = options.deadlineMs, isSnapshot = false } = {}) =>
+    runTransaction(connections, work, { deadlineMs, isSnapshot });
 
   const query: Database['query'] = (statement, { deadlineMs = options.deadlineMs } = {}) => {
     const signal = looking && lookingClient()?.signal;

@@ -40,8 +40,26 @@ describe('mapOutages', () => {
   });
 
   it('pings the database for an error of an unknown class', async () => {
-    const mapped = mapOutages(failing(new Error('engine')), { changes: true, isReachable: away });
-    await expect(mapped).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    const mapped = (changes: boolean) => mapOutages(failing(new Error('engine')), { changes, isReachable: away });
+    await expect(mapped(false)).rejects.toMatchObject({ code: 'UNAVAILABLE' });
+    await expect(mapped(true)).rejects.toMatchObject({ code: 'OUTCOME_UNKNOWN' });
+  });
+
+  it.each<[string, string, object]>([
+    ['UNAVAILABLE', 'had no server', { code: 'P1001' }],
+    ['UNAVAILABLE', 'had no connection of the pool', { code: 'P2024' }],
+    ['UNAVAILABLE', 'had a transaction that was over', { code: 'P2028' }],
+    ['UNAVAILABLE', 'was not sent', { cause: new DatabaseUnavailableError('Away.', { sent: false }) }],
+    ['UNAVAILABLE', 'was cancelled', rawStatement({ kind: 'postgres', originalCode: '57014' })],
+    ['UNAVAILABLE', 'met a standby', rawStatement({ kind: 'postgres', originalCode: '25006' })],
+    ['OUTCOME_UNKNOWN', 'lost its connection', { code: 'P1017' }],
+    ['OUTCOME_UNKNOWN', 'met its deadline', { cause: { code: 'ETIMEDOUT' } }],
+    ['OUTCOME_UNKNOWN', 'lost its connection in a raw statement', rawStatement({ kind: 'ConnectionClosed' })],
+    ['OUTCOME_UNKNOWN', 'met a server that shut down', rawStatement({ kind: 'postgres', originalCode: '57P01' })],
+    ['OUTCOME_UNKNOWN', 'was sent', { cause: new DatabaseUnavailableError('Away.', { sent: true }) }],
+  ])('tells %s where a write of Prisma %s', async (code, _what, more) => {
+    const error = Object.assign(new Error('Transaction API error'), more);
+    await expect(mapOutages(failing(error), { changes: true, isReachable: back })).rejects.toMatchObject({ code });
   });
 
   it.each([

@@ -1,7 +1,14 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
 import type { Database } from './database.ts';
 import { forClient, type LookingClient } from './looking.ts';
-import { DatabaseUnavailableError, isConnectionLost, isDeadlock, READ_ONLY, refusalCode } from './database-errors.ts';
+import {
+  DatabaseUnavailableError,
+  isConnectionLost,
+  isDeadlock,
+  mayBeWritten,
+  READ_ONLY,
+  refusalCode,
+} from './database-errors.ts';
 
 /** How an outage is reported. */
 interface OutageMapping {
@@ -83,15 +90,15 @@ async function isOutage(error: unknown, asks: OutageMapping['isReachable']): Pro
 
 function refusalOf(cause: unknown, mapping: OutageMapping): AppError {
   const { detail = 'The database cannot be reached.', advice = 'read it before you send it again' } = mapping;
-  if (mapping.changes === true && cause instanceof DatabaseUnavailableError && cause.sent) {
-    return new AppError('OUTCOME_UNKNOWN', `The database did not say whether the change was made; ${advice}.`, {
-      cause,
-    });
-  }
   if (isDeadlock(cause))
     return new AppError('UNAVAILABLE', 'The database undid the transaction: a deadlock.', { cause });
   // A refusal is no outage: a caller who waits, or an operator who looks at the network, would look for nothing.
   const refused = refusalCode(cause);
+  if (mapping.changes === true && refused === undefined && mayBeWritten(cause)) {
+    return new AppError('OUTCOME_UNKNOWN', `The database did not say whether the change was made; ${advice}.`, {
+      cause,
+    });
+  }
   return new AppError('UNAVAILABLE', refused === undefined ? detail : refusalSentence(refused), { cause });
 }
 

@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, expect, it } from '@jest/globals';
 import { describeWithRedis, throwawayRedis, until, type ThrowawayRedis } from '@sealgate/testing';
 import { openRedis, type RedisHandle, type RedisState } from './index.ts';
@@ -5,7 +6,7 @@ import { openRedis, type RedisHandle, type RedisState } from './index.ts';
 let server: ThrowawayRedis;
 const opened: RedisHandle[] = [];
 let states: RedisState[] = [];
-let causes: (Error | undefined)[] = [];
+let problems: (string | undefined)[] = [];
 
 const open = (url = server.url): RedisHandle => {
   const handle = openRedis({
@@ -13,9 +14,9 @@ const open = (url = server.url): RedisHandle => {
     name: 'redis-test',
     connectTimeoutMs: 300,
     commandTimeoutMs: 200,
-    onStateChange: (state, cause) => {
+    onStateChange: (state, problem) => {
       states.push(state);
-      causes.push(cause);
+      problems.push(problem);
     },
   });
   opened.push(handle);
@@ -39,7 +40,7 @@ describeWithRedis('openRedis', () => {
   afterEach(async () => {
     await Promise.all(opened.splice(0).map((handle) => handle.close()));
     states = [];
-    causes = [];
+    problems = [];
   });
 
   it('is away until the server has answered, then ready with its client name set', async () => {
@@ -57,7 +58,8 @@ describeWithRedis('openRedis', () => {
     await until(() => handle.client.status === 'reconnecting');
     expect(await refusedAfter(handle.client.get('a'))).toBeLessThan(150);
     expect(handle.state).toBe('away');
-    expect(states).toEqual([]);
+    expect(states).toEqual(['away']);
+    expect(problems).toEqual(['Redis is away: ECONNREFUSED']);
   });
 
   it('reports when the server goes away and comes back, and the cause', async () => {
@@ -72,6 +74,19 @@ describeWithRedis('openRedis', () => {
     expect(await handle.client.get('a')).toBeNull();
   }, 30_000);
 
+  it('connects again where the client has given up for good, but not once it was closed', async () => {
+    const handle = open();
+    await ready(handle);
+    handle.client.disconnect();
+    await until(() => handle.client.status === 'end');
+    await ready(handle);
+    expect(await handle.client.set('c', '1')).toBe('OK');
+    await handle.close();
+    await until(() => handle.client.status === 'end');
+    await delay(700);
+    expect(handle.client.status).toBe('end');
+  });
+
   it('rejects each command within the command timeout while the server is frozen, then reconnects', async () => {
     const handle = open();
     await ready(handle);
@@ -80,7 +95,8 @@ describeWithRedis('openRedis', () => {
       const waits = await Promise.all([1, 2, 3].map(() => refusedAfter(handle.client.set('b', '1'))));
       expect(Math.max(...waits)).toBeLessThan(1_000);
       await until(() => handle.state === 'away');
-      expect(causes.at(-1)).toBeInstanceOf(Error);
+      expect(problems.at(-1)).toMatch(/^Redis is away: Socket timeout/);
+      expect(handle.problem).toBe(problems.at(-1));
       expect(await refusedAfter(handle.client.get('b'))).toBeLessThan(150);
     } finally {
       process.kill(server.pid, 'SIGCONT');

@@ -69,6 +69,19 @@ describe('the folder of timelines', () => {
   });
 });
 
+describe('a Redis that gives no answer', () => {
+  it.each([true, false])('is not waited for long, whether that is known (%s), and counts later', async (isKnown) => {
+    let answer = (_value: unknown): void => undefined;
+    const slow = { eval: () => new Promise<unknown>((done) => (answer = done)) };
+    const memory = timelineMemory({ redis: slow, isAway: () => isKnown, now, repeat: () => () => undefined });
+    const startedAt = performance.now();
+    await memory.ask(database);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    answer(['0:7', 0]);
+    await until(() => memory.newest(database)?.timeline === 7);
+  });
+});
+
 describeWithRedis('timelines in Redis', () => {
   let server: ThrowawayRedis;
   let redis: Redis;

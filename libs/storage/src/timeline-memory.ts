@@ -1,6 +1,8 @@
 import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { setImmediate as afterReading, setTimeout as delay } from 'node:timers/promises';
 import type { Cluster, Redis } from 'ioredis';
+import { redisRefusal } from './redis-problem.ts';
 
 /**
  * How far a database has come. Each promotion starts a new timeline; `accepted` is the time (milliseconds since the
@@ -30,10 +32,15 @@ export type TimelineEvent =
 export interface TimelineMemory {
   newest(database: string): TimelinePosition | undefined;
   isBehind(database: string, position: TimelinePosition): boolean;
-  /** Merges with Redis, both ways. Ends within the command timeout of Redis; never rejects. */
+  /**
+   * Merges with Redis, both ways. Ends after 150 ms without an answer, and sooner where Redis is known to be away; never
+   * rejects.
+   */
   ask(database: string): Promise<void>;
   /** Remembers a position that a server told. Returns at once. */
   see(database: string, position: TimelinePosition): void;
+  /** What Redis refuses to its user, as a sentence. */
+  readonly refusal: string | undefined;
   report(event: TimelineEvent): void;
   /** Calls `listener` when a newer position than the known one was learnt. Returns the end of that. */
   onAdvance(listener: () => void): () => void;
@@ -43,8 +50,10 @@ export interface TimelineMemory {
 interface TimelineMemoryOptions {
   /** STATE_DIR: what was seen survives a restart there. */
   readonly folder?: string | undefined;
-  /** Shares it with other processes. Commands must end in bounded time. */
+  /** Shares it with other processes. Commands must end. */
   readonly redis?: Pick<Redis | Cluster, 'eval'> | undefined;
+  /** Whether Redis is known to give no answers: then a new connection hardly waits for one. Default: never. */
+  readonly isAway?: () => boolean;
   readonly report?: (event: TimelineEvent) => void;
   /** Milliseconds since the epoch. */
   readonly now?: () => number;
@@ -53,6 +62,10 @@ interface TimelineMemoryOptions {
 }
 
 const ASK_EVERY_MS = 1000;
+/** Less than a cluster takes to follow redirections. */
+const ANSWER_WITHIN_MS = 150;
+/** A request may have waited for Redis already when it needs a new connection. */
+const AWAY_WITHIN_MS = 25;
 const KEPT_IN_REDIS_MS = 90 * 24 * 3_600_000;
 /** Clocks of machines differ by less. An acceptance of a later time is no acceptance. */
 const CLOCK_TOLERANCE_MS = 600_000;
@@ -85,6 +98,7 @@ local function parse(text)
   return { accepted, timeline }
 end
 local found = redis.pcall('GET', KEYS[1])
+if type(found) == 'table' and found.err and not string.find(found.err, 'WRONGTYPE', 1, true) then return found end
 local stored, given = parse(found), parse(ARGV[1])
 local isBad = (found and not stored) and 1 or 0
 if stored and not (given and (given[1] > stored[1] or (given[1] == stored[1] and given[2] > stored[2]))) then
@@ -101,11 +115,12 @@ return { given and ARGV[1] or '', isBad }`;
 const FILE = /^timeline-(\d{1,20}\.\d{1,10})-(\d{1,15})-(\d{1,10})$/;
 
 export function timelineMemory(options: TimelineMemoryOptions = {}): TimelineMemory {
-  const { folder, redis, now = Date.now, repeat = everySecond } = options;
+  const { folder, redis, now = Date.now, repeat = everySecond, isAway = () => false } = options;
   const known = new Map<string, TimelinePosition>();
   const listeners = new Set<() => void>();
   /** Places that were reported as unreadable and have not worked since. */
   const bad = new Set<string>();
+  let refusal: string | undefined;
   const report = (event: TimelineEvent): void => options.report?.(event);
   const reportBad = (where: string, reason: string): void => {
     if (!bad.has(where)) report({ event: 'unreadable', where, reason });
@@ -143,8 +158,11 @@ export function timelineMemory(options: TimelineMemoryOptions = {}): TimelineMem
       else bad.delete(`${key} in Redis`);
       const position = positionOf(...(String(winner).split(':', 2) as [string, string]), now());
       if (position !== undefined && raise(database, position)) keep(database, position);
-    } catch {
+      refusal = undefined;
+    } catch (error) {
       // Redis is away, or takes no writes: its own state is logged by the limits. What this process knows remains.
+      refusal = redisRefusal(error) ?? refusal;
+      if (refusal !== undefined) reportBad(`${key} in Redis`, refusal);
     }
   };
   const stop =
@@ -161,12 +179,17 @@ export function timelineMemory(options: TimelineMemoryOptions = {}): TimelineMem
       return newest !== undefined && comparePositions(position, newest) < 0;
     },
     ask: async (database) => {
-      if (redis !== undefined) await merge(redis, database);
+      if (redis === undefined) return;
+      const merged = merge(redis, database);
+      await within(merged, isAway() ? AWAY_WITHIN_MS : ANSWER_WITHIN_MS);
     },
     see: (database, position) => {
       if (!raise(database, position)) return;
       keep(database, position);
       if (redis !== undefined) void merge(redis, database);
+    },
+    get refusal() {
+      return refusal;
     },
     report,
     onAdvance: (listener) => {
@@ -175,6 +198,15 @@ export function timelineMemory(options: TimelineMemoryOptions = {}): TimelineMem
     },
     close: () => stop?.(),
   };
+}
+
+/** Ends after the time in any case; the work goes on. */
+async function within(work: Promise<void>, ms: number): Promise<void> {
+  const late = new AbortController();
+  // If this process was blocked, an answer has arrived already and is read before the immediate.
+  const isLate = delay(ms, undefined, { signal: late.signal }).then(() => afterReading());
+  await Promise.race([work, isLate.catch(() => undefined)]);
+  late.abort();
 }
 
 function everySecond(work: () => void): () => void {

@@ -9,17 +9,39 @@ interface Connections {
   dropNames(): void;
 }
 
+export interface TransactionOptions extends QueryOptions {
+  /** Only reads, all of them from one snapshot, and waits for no standby. */
+  readonly isSnapshot?: boolean;
+}
+
 /** How much later than this process the server ends a transaction whose client fell silent. */
 const SERVER_MARGIN_MS = 1_000;
+
+/**
+ * `pg_logical_emit_message` is WAL without an effect. A transaction without a transaction id has written nothing, so its
+ * commit would wait for no standby; yet it may tell that another one's rows are there, which no standby has so far:
+ * PostgreSQL shows them once that one's wait was cancelled. After this message it waits for everything before it.
+ */
+const CONFIRM = "SELECT pg_logical_emit_message(true, 'sealgate', '')";
+const COMMIT = `${CONFIRM} WHERE pg_current_xact_id_if_assigned() IS NULL; COMMIT`;
+
+/**
+ * Returns once every row that this database showed before is on the synchronous standby, if there is one: for a statement
+ * that may have written nothing because the rows were there.
+ * @throws DatabaseUnavailableError if it is not known to be.
+ */
+export async function confirmRows(sql: Sql, options?: QueryOptions): Promise<void> {
+  await sql.query({ name: 'confirm rows', text: CONFIRM }, options);
+}
 
 /** See `Database.transaction`. */
 export async function runTransaction<T>(
   connections: Connections,
   work: (sql: Sql) => Promise<T>,
-  deadlineMs: number,
+  options: Required<TransactionOptions>,
 ): Promise<T> {
-  const endsAt = performance.now() + deadlineMs;
-  const client = await begin(connections, deadlineMs, endsAt);
+  const endsAt = performance.now() + options.deadlineMs;
+  const client = await begin(connections, options, endsAt);
   const sql = new TransactionSql(client, connections, endsAt);
   let result: T;
   try {
@@ -31,17 +53,27 @@ export async function runTransaction<T>(
     throw error;
   }
   sql.isOver = true;
-  await commit(client, sql.firstFailure);
+  if (sql.firstFailure !== undefined) {
+    await rollBack(client);
+    throw new Error('The transaction was rolled back: a statement in it had failed.', { cause: sql.firstFailure });
+  }
+  await commit(client, options.isSnapshot ? 'COMMIT' : COMMIT);
   return result;
 }
 
 /** A BEGIN without an answer has changed nothing, so it is retried once on another connection. */
-async function begin(connections: Connections, deadlineMs: number, endsAt: number, retries = 1): Promise<LeasedClient> {
+async function begin(
+  connections: Connections,
+  options: Required<TransactionOptions>,
+  endsAt: number,
+  retries = 1,
+): Promise<LeasedClient> {
   const client = await connections.lease(endsAt);
   try {
     // SET LOCAL ends with the transaction, so it is safe behind PgBouncer; one message for all three.
-    const limitMs = Math.ceil(deadlineMs + SERVER_MARGIN_MS);
-    const text = `BEGIN; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`;
+    const limitMs = Math.ceil(options.deadlineMs + SERVER_MARGIN_MS);
+    const beginning = options.isSnapshot ? 'BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY' : 'BEGIN';
+    const text = `${beginning}; SET LOCAL statement_timeout = ${limitMs}; SET LOCAL idle_in_transaction_session_timeout = ${limitMs}`;
     await client.ask({ text });
     return client;
   } catch (error) {
@@ -49,7 +81,7 @@ async function begin(connections: Connections, deadlineMs: number, endsAt: numbe
     client.release(true);
     const isUnavailable = failure.error instanceof DatabaseUnavailableError;
     if (isUnavailable && retries > 0 && performance.now() < endsAt) {
-      return begin(connections, deadlineMs, endsAt, retries - 1);
+      return begin(connections, options, endsAt, retries - 1);
     }
     throw withoutEffect(failure.error);
   }
@@ -116,19 +148,15 @@ function cutOff(client: LeasedClient): Promise<never> {
   });
 }
 
-async function commit(client: LeasedClient, firstFailure: unknown): Promise<void> {
-  let command: string;
+async function commit(client: LeasedClient, text: string): Promise<void> {
   try {
-    ({ command } = await client.ask({ text: 'COMMIT' }));
+    await client.ask({ text });
   } catch (error) {
-    const failure = statementFailure(error, client.broken);
-    client.release(!failure.reusable);
-    throw failure.error;
+    // The message may have been refused, with the transaction still open.
+    client.release(true);
+    throw statementFailure(error, client.broken).error;
   }
   client.release();
-  if (command !== 'COMMIT') {
-    throw new Error('The transaction was rolled back: a statement in it had failed.', { cause: firstFailure });
-  }
 }
 
 async function rollBack(client: LeasedClient): Promise<void> {

@@ -1,9 +1,12 @@
 export { bytesLeftBehind } from './bytes-left-behind.ts';
 export { expectProblem } from './expect-problem.ts';
 export { openApiFaults, unreadablePatterns } from './openapi-faults.ts';
+export { redisRules, type RedisForm } from './redis-rules.ts';
+export { redisSite } from './redis-site.ts';
+export type { RedisSite } from './redis-site.ts';
 export { seedBundles } from './seed-bundles.ts';
 export { slowProxy, type SlowProxy } from './slow-proxy.ts';
-export { smallDisk } from './small-disk.ts';
+export { smallDisk, type SmallDisk } from './small-disk.ts';
 export { testClock } from './test-clock.ts';
 export type { TestClock } from './test-clock.ts';
 export { testExchange } from './test-exchange.ts';

@@ -18,6 +18,8 @@ export interface PostgresPair {
    * lag).
    */
   withhold(): Promise<void>;
+  /** Stops replication while commits go on waiting for it: none is acknowledged (Linux only). Returns its end. */
+  holdCommits(): Promise<() => void>;
   /**
    * Kills the primary like a crash, or freezes it, which looks like a network partition to clients (Linux only). Then
    * promotes the other, which has no standby.
@@ -27,6 +29,12 @@ export interface PostgresPair {
   startOld(): Promise<void>;
   /** Freezes the current primary, so that only the other server answers (Linux only). Returns its end. */
   freezePrimary(): () => void;
+  /** Restarts the primary with its data; `immediate` is like a crash. */
+  restartPrimary(mode?: 'fast' | 'immediate'): Promise<void>;
+  /** Starts servers that have ended by themselves, as for want of disk. Returns how many there were. */
+  revive(): Promise<number>;
+  /** The folder in which the data of the primary lies. */
+  readonly primaryFolder: string;
   /** Rebuilds the other server as a standby and waits until replication is synchronous. */
   rejoin(): Promise<void>;
   stop(): Promise<void>;
@@ -55,14 +63,20 @@ interface Node {
   frozen: readonly number[];
 }
 
-/** Starts both, the first of the URL as the primary. */
-export async function postgresPair(): Promise<PostgresPair> {
+/** Starts both, the first of the URL as the primary. `folders` is where the data of each lies; default: temporary ones. */
+export async function postgresPair({
+  folders = [],
+  settings: own = {},
+}: {
+  readonly folders?: readonly string[];
+  readonly settings?: Readonly<Record<string, string>>;
+} = {}): Promise<PostgresPair> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-pair-'));
   chmodSync(folder, 0o711); // Under root the servers run as another user, who must reach their data.
   const nodes: Node[] = [];
-  for (const name of ['one', 'two']) {
-    const place = join(folder, name);
-    mkdirSync(place, { mode: 0o711 });
+  for (const [index, name] of ['one', 'two'].entries()) {
+    const place = folders[index] ?? join(folder, name);
+    mkdirSync(place, { mode: 0o711, recursive: true });
     nodes.push({ port: await freePort(), folder: place, generation: 0, server: undefined, frozen: [] });
   }
   let [primary, other] = nodes as [Node, Node];
@@ -72,7 +86,7 @@ export async function postgresPair(): Promise<PostgresPair> {
     node.server = await startPostgres({
       dataDirectory,
       port: node.port,
-      settings: { ...settings, ...more },
+      settings: { ...settings, ...own, ...more },
       removeWithOwner: folder,
     });
     return node.server;
@@ -81,15 +95,19 @@ export async function postgresPair(): Promise<PostgresPair> {
   const urlOf = ({ port }: Node, database = DATABASE): string =>
     Object.assign(new URL(adminUrl), { port: String(port), pathname: `/${database}` }).href;
 
+  const standby = (): Record<string, string> => {
+    const { password } = new URL(adminUrl);
+    return {
+      primary_conninfo: `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=pair`,
+    };
+  };
   const rejoin = async (): Promise<void> => {
     thaw(other);
     await other.server?.stop('immediate');
     rmSync(dataOf(other), { recursive: true, force: true });
     other.generation += 1;
     await copyBase(urlOf(primary, 'postgres'), primary.server!.dataDirectory, dataOf(other));
-    const { password } = new URL(adminUrl);
-    const source = `host=127.0.0.1 port=${primary.port} user=postgres password=${password} application_name=pair`;
-    await start(other, { primary_conninfo: source });
+    await start(other, standby());
     await setSynchronous(urlOf(primary, 'postgres'), 'ANY 1 (*)');
     const text = `SELECT FROM pg_stat_replication WHERE state = 'streaming' AND sync_state IN ('sync', 'quorum')`;
     await until(async () => (await ask(urlOf(primary, 'postgres'), text)).length > 0, {
@@ -114,15 +132,17 @@ export async function postgresPair(): Promise<PostgresPair> {
     },
     async withhold() {
       await setSynchronous(urlOf(primary, 'postgres'), '');
-      const senders = await ask(urlOf(primary, 'postgres'), 'SELECT pid FROM pg_stat_replication');
-      withheld = senders.map((row) => (row as { pid: number }).pid);
-      for (const pid of withheld) process.kill(pid, 'SIGSTOP');
+      withheld = await stopSenders(urlOf(primary, 'postgres'));
+    },
+    async holdCommits() {
+      const stopped = await stopSenders(urlOf(primary, 'postgres'));
+      return () => signal(stopped, 'SIGCONT');
     },
     async failOver(how = 'killed') {
       const { pid, exited } = primary.server!;
       if (how === 'frozen') {
         primary.frozen = processesOf(pid);
-        for (const each of primary.frozen) process.kill(each, 'SIGSTOP');
+        signal(primary.frozen, 'SIGSTOP');
       } else {
         process.kill(pid, 'SIGKILL');
         // A stopped WAL sender would not notice the end of its server.
@@ -144,8 +164,21 @@ export async function postgresPair(): Promise<PostgresPair> {
     freezePrimary() {
       const node = primary;
       node.frozen = processesOf(node.server!.pid);
-      for (const each of node.frozen) process.kill(each, 'SIGSTOP');
+      signal(node.frozen, 'SIGSTOP');
       return () => thaw(node);
+    },
+    async restartPrimary(mode = 'fast') {
+      await primary.server!.stop(mode);
+      await start(primary);
+    },
+    async revive() {
+      const ended = await Promise.all(nodes.map(hasEnded));
+      const dead = nodes.filter((_, index) => ended[index]);
+      for (const node of dead) await start(node, node === other ? standby() : {});
+      return dead.length;
+    },
+    get primaryFolder() {
+      return primary.folder;
     },
     rejoin,
     async stop() {
@@ -157,6 +190,9 @@ export async function postgresPair(): Promise<PostgresPair> {
     },
   };
 }
+
+const hasEnded = ({ server }: Node): Promise<boolean> =>
+  Promise.race([server!.exited.then(() => true), new Promise<false>((done) => setImmediate(() => done(false)))]);
 
 /** A postmaster, then its children. */
 function processesOf(postmaster: number): number[] {
@@ -174,14 +210,26 @@ function processesOf(postmaster: number): number[] {
 }
 
 function thaw(node: Node): void {
-  for (const pid of node.frozen) {
+  signal(node.frozen, 'SIGCONT');
+  node.frozen = [];
+}
+
+function signal(pids: readonly number[], name: 'SIGSTOP' | 'SIGCONT'): void {
+  for (const pid of pids) {
     try {
-      process.kill(pid, 'SIGCONT');
+      process.kill(pid, name);
     } catch {
       // It has ended.
     }
   }
-  node.frozen = [];
+}
+
+/** Stops the WAL senders of a primary. Returns their pids. */
+async function stopSenders(url: string): Promise<number[]> {
+  const senders = (await ask(url, 'SELECT pid FROM pg_stat_replication')) as { pid: number }[];
+  const pids = senders.map(({ pid }) => pid);
+  signal(pids, 'SIGSTOP');
+  return pids;
 }
 
 const dataOf = ({ folder, generation }: Node): string => join(folder, `data-${generation}`);

@@ -7,8 +7,8 @@ export interface SlowProxy {
   close(): Promise<void>;
 }
 
-/** A TCP proxy between a client and a server on loopback that delays data, in order. */
-export async function slowProxy(targetPort: number): Promise<SlowProxy> {
+/** A TCP proxy between a client and a server on loopback that delays data, in order. `port` default any free one. */
+export async function slowProxy(targetPort: number, port = 0): Promise<SlowProxy> {
   const sockets = new Set<Socket>();
   const proxy = { port: 0, delayMs: 0, close: () => Promise.resolve() };
   const pass = (from: Socket, to: Socket): void => {
@@ -36,7 +36,7 @@ export async function slowProxy(targetPort: number): Promise<SlowProxy> {
     pass(client, upstream);
     pass(upstream, client);
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
   proxy.port = (server.address() as AddressInfo).port; // It listens on TCP.
   proxy.close = () =>
     new Promise((resolve) => {

@@ -396,8 +396,9 @@ CREATE TABLE loss_reviews (
 
 -- The gate's look-up for all checks of a batch; see data/lookup-batch.ts. A function, so that each connection plans it
 -- once: otherwise the planner prefers a custom plan for each small batch, and planning costs several times the
--- execution. Plans made while the tables were empty must not scan them sequentially later. STABLE: everything in it,
--- including functions of the ledger, uses the snapshot of the calling statement.
+-- execution. Plans made while the tables were empty must not read all of them later, to scan or to hash them: hence
+-- enable_seqscan and LATERAL (... OFFSET 0).
+-- STABLE: everything in it, including functions of the ledger, uses the snapshot of the calling statement.
 --
 -- One row for each question whose key is live. Columns of the key are null where are_first is false, those of the venue
 -- where venue_ids is null: most questions of a batch share few venues, and an earlier row has the columns. The guess_
@@ -425,8 +426,9 @@ BEGIN
                               array_agg(NULL::text), array_agg(e.document), array_agg(NULL::text))
       INTO conflicts
       FROM unnest(guess_environments, guess_subjects, guess_versions, guess_ids) g (environment, subject_ref, version, id)
-      JOIN gate.eligibility e ON e.environment = g.environment AND e.subject_ref = g.subject_ref
-                             AND e.record_version = g.version;
+      CROSS JOIN LATERAL (SELECT r.document FROM gate.eligibility r
+                           WHERE r.environment = g.environment AND r.subject_ref = g.subject_ref
+                             AND r.record_version = g.version OFFSET 0) e;
   END IF;
   RETURN QUERY
     SELECT q.ord::integer, standby, is_held, conflicts,
@@ -443,9 +445,11 @@ BEGIN
       FROM unnest(key_hashes, are_first, subject_refs, venue_ids) WITH ORDINALITY
            q (key_hash, is_first, subject_ref, venue_id, ord)
       -- liveKeyCondition of @sealgate/api-keys.
-      JOIN gate.api_keys k ON k.key_hash = q.key_hash AND (k.revoked_at IS NULL AND
+      CROSS JOIN LATERAL (SELECT * FROM gate.api_keys k WHERE k.key_hash = q.key_hash AND (k.revoked_at IS NULL AND
            (k.expires_at IS NULL OR k.expires_at > at_time::timestamptz) AND
-           (k.overlap_until IS NULL OR k.overlap_until > at_time::timestamptz))
-      LEFT JOIN gate.eligibility e ON e.environment = k.owner_id AND e.subject_ref = q.subject_ref
-      LEFT JOIN gate.venues v ON v.environment = k.owner_id AND v.venue_id = q.venue_id;
+           (k.overlap_until IS NULL OR k.overlap_until > at_time::timestamptz)) OFFSET 0) k
+      LEFT JOIN LATERAL (SELECT * FROM gate.eligibility r
+                          WHERE r.environment = k.owner_id AND r.subject_ref = q.subject_ref OFFSET 0) e ON true
+      LEFT JOIN LATERAL (SELECT * FROM gate.venues d
+                          WHERE d.environment = k.owner_id AND d.venue_id = q.venue_id OFFSET 0) v ON true;
 END $$;

@@ -21,7 +21,8 @@ interface OutboxPorts extends Pick<SealPorts, 'recordIds' | 'decisionMacs' | 'on
 /**
  * Sends due outbox records to the ledger and completes the seals among them. Appending a record twice writes it once,
  * so the next process finishes what a crash interrupts. Seals and versions are drained separately because they may go
- * to different ledgers. Returns the number of records sent.
+ * to different ledgers. When a record is due is told by the clock of the database, which all processes share. Returns the
+ * number of records sent.
  */
 export async function drainOutbox(ports: OutboxPorts, what: 'seals' | 'versions'): Promise<number> {
   let sent = 0;
@@ -33,13 +34,13 @@ export async function drainOutbox(ports: OutboxPorts, what: 'seals' | 'versions'
   }
 }
 
-async function takeDue({ sql, now }: OutboxPorts, what: 'seals' | 'versions'): Promise<OutboxRecord[]> {
+async function takeDue({ sql }: OutboxPorts, what: 'seals' | 'versions'): Promise<OutboxRecord[]> {
   return sql.query<OutboxRecord>({
-    text: `UPDATE gate.outbox o SET attempts = attempts + 1, next_attempt_at = $1::timestamptz + make_interval(secs => $2)
-            WHERE outbox_id IN (SELECT outbox_id FROM gate.outbox WHERE next_attempt_at <= $1
-                                  AND (record_type = $4) = $5 ORDER BY outbox_id LIMIT $3 FOR UPDATE SKIP LOCKED)
-           RETURNING record_id AS "recordId", record_type AS "recordType", data, next_attempt_at AS "nextAttemptAt"`,
-    values: [new Date(now()), LEASE_MS / 1000, RECORDS_AT_ONCE, SEAL_RECORD_TYPE, what === 'seals'],
+    text: `UPDATE gate.outbox o SET attempts = attempts + 1, next_attempt_at = now() + make_interval(secs => $1)
+            WHERE outbox_id IN (SELECT outbox_id FROM gate.outbox WHERE next_attempt_at <= now()
+                                  AND (record_type = $3) = $4 ORDER BY outbox_id LIMIT $2 FOR UPDATE SKIP LOCKED)
+           RETURNING record_id AS "recordId", record_type AS "recordType", data`,
+    values: [LEASE_MS / 1000, RECORDS_AT_ONCE, SEAL_RECORD_TYPE, what === 'seals'],
   });
 }
 

@@ -34,8 +34,7 @@ function eventOf({ seq, at, event, actor, data, prev_hash, hash }: EventRow): Ti
 
 /** Reads everything about a case in one snapshot. */
 export function readCaseFile(database: Database, environment: string, caseId: string): Promise<CaseFile | undefined> {
-  return database.transaction(async (sql) => {
-    await sql.query({ text: 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY' });
+  const read = async (sql: Sql): Promise<CaseFile | undefined> => {
     const record = await readCase(sql, environment, caseId);
     if (record === undefined) return undefined;
     const values = [caseId];
@@ -62,7 +61,8 @@ export function readCaseFile(database: Database, environment: string, caseId: st
       attachments: attachments.map(attachmentOf),
       seals: seals.map(sealOf),
     };
-  });
+  };
+  return database.transaction(read, { isSnapshot: true });
 }
 
 /** Stores the proof of a seal unless one is stored. Returns the stored one. */

@@ -175,7 +175,7 @@ function sealStatements(
         WHERE case_id = $1 AND policy_version = $2 AND status = 'pending' RETURNING 1`;
       return (await sql.query({ text, values: [caseId, policyVersion, status, at] })).length > 0;
     },
-    addToOutbox: (record) => addToOutbox(sql, record),
+    addToOutbox: (record, dueInMs) => addToOutbox(sql, record, dueInMs),
     async removeFromOutbox(recordId) {
       await sql.query({ text: 'DELETE FROM gate.outbox WHERE record_id = $1', values: [recordId] });
     },

@@ -7,7 +7,7 @@ import {
   type DroppedDecisions,
 } from '@sealgate/envelope';
 import type { Log } from '@sealgate/observability';
-import { int4Array, int8Array, textArray, type Sql } from '@sealgate/storage';
+import { confirmRows, int4Array, int8Array, textArray, type Sql } from '@sealgate/storage';
 import type { OutboxRecord } from '../domain/case-transaction.ts';
 import type { CheckPorts, GateRequester } from '../domain/check-entry.ts';
 import type { GateDecision } from '../domain/gate-decision.ts';
@@ -22,7 +22,10 @@ export interface DecisionLog extends Pick<CheckPorts, 'nextDecision' | 'record'>
    * decision was made since the last head. A head that could not be kept is passed again, unchanged, by the next call.
    */
   readonly seal: () => Promise<void>;
-  /** Writes the queued decisions and the last head of this process, as far as the database allows. Call it last. */
+  /**
+   * Writes the queued decisions and the last head of this process, as far as the database allows; a log line names
+   * decisions that it does not take. Call it last.
+   */
   end(): Promise<void>;
 }
 
@@ -117,6 +120,13 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
     await running;
     await run();
     clearTimeout(timer);
+    // Else no later decision would start one.
+    timer = undefined;
+  };
+  /** Names those that a process which ends has not written: no head will. */
+  const tellUnwritten = (): void => {
+    const first = batch[0]?.row.seq ?? waiting[0]?.decision.seq;
+    if (first !== undefined) log.error('decisions_dropped', { process, first, last: made });
   };
   return {
     get waiting() {
@@ -139,7 +149,7 @@ export function decisionLog(options: DecisionLogOptions): DecisionLog {
     seal: () => chain.seal(false),
     async end() {
       await flush();
-      if (batch.length > 0 || waiting.length > 0) return;
+      if (batch.length > 0 || waiting.length > 0) return tellUnwritten();
       const onFailure = (error: unknown) => log.warn('decision_heads_failed', { process, reason: String(error) });
       await chain.seal(true).catch(onFailure);
     },
@@ -218,11 +228,11 @@ function decisionChain({ process, now, keepHead }: DecisionLogOptions) {
 const UNGUESSABLE_DIGITS = 32;
 
 /** The ledger record of a head. Ids sort by process and sequence number; the same head has the same id. */
-export function headRecord(recordIds: KeyedHasher, head: KeptHead, nextAttemptAt: Date): OutboxRecord {
+export function headRecord(recordIds: KeyedHasher, head: KeptHead): OutboxRecord {
   const number = String(head.number).padStart(10, '0');
   const made = recordIds.hash('decision head', head.process, number).digest.toString('hex');
   const recordId = `decisions_${head.process}_${number}_${made.slice(0, UNGUESSABLE_DIGITS)}`;
-  return { recordId, recordType: DECISION_HEAD_TYPE, data: head.text, nextAttemptAt };
+  return { recordId, recordType: DECISION_HEAD_TYPE, data: head.text };
 }
 
 /** The logged columns of a decision, and some that no log holds. */
@@ -281,6 +291,8 @@ async function insert(
     },
     { deadlineMs: WRITE_WITHIN_MS },
   );
+  // Those that were there are perhaps not on the standby yet.
+  if (mayBeThere) await confirmRows(sql, { deadlineMs: WRITE_WITHIN_MS });
 }
 
 /** Null for a malformed id: a client may have sent anything there. */

@@ -33,8 +33,6 @@ interface LedgerWriterOptions {
   /** Called with the id of a record that holds other content. */
   readonly onConflict: (recordId: string) => void;
   readonly log: Log;
-  /** Milliseconds since the epoch, whole. */
-  readonly now: () => number;
   /** Calls back after `ms`, unless the returned function is called first. */
   readonly startTimer: (done: () => void, ms: number) => () => void;
 }
@@ -58,7 +56,7 @@ export function ledgerWriter(options: LedgerWriterOptions): {
   readonly inTransaction: RecordingTransactions;
   readonly stop: () => void;
 } {
-  const { sql: database, seen, recordIds, now, startTimer } = options;
+  const { sql: database, seen, recordIds, startTimer } = options;
   const timers = new Set<() => void>();
   let pending = 0;
   let isStopped = false;
@@ -102,12 +100,11 @@ export function ledgerWriter(options: LedgerWriterOptions): {
       const result = await database.transaction((sql) => {
         const enter = async (record: VersionedRecord, urgency: Urgency): Promise<void> => {
           const isUrgent = urgency === 'before the answer';
-          // The worker skips it while this process is about to write it.
-          const dueMs = now() + DUE_IN_MS[urgency];
           const { type: recordType, data, name, version } = record;
           const recordId = ledgerRecordId(recordIds, [...name, String(version)]);
-          const row = { recordId, recordType, data, nextAttemptAt: new Date(dueMs) };
-          await addToOutbox(sql, row);
+          const row = { recordId, recordType, data };
+          // The worker skips it while this process is about to write it.
+          await addToOutbox(sql, row, DUE_IN_MS[urgency]);
           entered.push(record);
           if (isUrgent) urgent.push(row);
         };
@@ -139,13 +136,16 @@ async function writeOnce({ ledger, target, sql, onConflict }: LedgerWriterOption
   return undefined;
 }
 
+/** Due by the clock of the database, which all processes share: their own may be minutes off. */
 export async function addToOutbox(
   sql: Sql,
-  { recordId, recordType, data, nextAttemptAt }: OutboxRecord,
+  { recordId, recordType, data }: OutboxRecord,
+  dueInMs: number,
 ): Promise<void> {
   await sql.query({
-    text: `INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at) VALUES ($1, $2, $3, $4)
+    text: `INSERT INTO gate.outbox (record_id, record_type, data, next_attempt_at)
+           VALUES ($1, $2, $3, clock_timestamp() + make_interval(secs => $4))
            ON CONFLICT (record_id) DO UPDATE SET record_type = EXCLUDED.record_type, data = EXCLUDED.data`,
-    values: [recordId, recordType, data, nextAttemptAt],
+    values: [recordId, recordType, data, dueInMs / 1000],
   });
 }

@@ -15,7 +15,6 @@ export interface OutboxRecord {
   readonly recordType: string;
   /** Canonical JSON. */
   readonly data: string;
-  readonly nextAttemptAt: Date;
 }
 
 /**
@@ -56,7 +55,8 @@ export interface CaseTransaction {
   insertSeal(seal: Seal, at: Date): Promise<void>;
   /** Completes a pending seal; false where it was completed before. */
   endSeal(seal: Seal, status: 'sealed' | 'conflict', at: Date): Promise<boolean>;
-  addToOutbox(record: OutboxRecord): Promise<void>;
+  /** A worker sends it after `dueInMs`, unless it was removed by then. */
+  addToOutbox(record: OutboxRecord, dueInMs: number): Promise<void>;
   removeFromOutbox(recordId: string): Promise<void>;
   /** Writes a version to the ledger: soon after the commit, or before the transaction's caller continues. */
   enter(record: VersionedRecord, urgency: 'before the answer' | 'soon'): Promise<void>;

@@ -29,8 +29,8 @@ export interface CheckPorts {
   readonly now: () => number;
   /** The next decision id of this process, without gaps. */
   readonly nextDecision: () => Pick<GateDecision, 'decision_id' | 'seq'>;
-  /** Counts the decision. */
-  readonly decided: (decision: GateDecision) => void;
+  /** Counts the decision, or a refusal in its place. */
+  readonly decided: (decision: Pick<GateDecision, 'reason_codes'>) => void;
   /** Queues the decision for the log. Never throws or blocks. */
   readonly record: (decision: GateDecision, requester: GateRequester) => void;
   /** Milliseconds from the last byte of the body to the answer. */

@@ -94,12 +94,8 @@ async function begin(tx: CaseTransaction, ports: SealPorts, order: SealOrder): P
     proof: null,
   };
   await tx.insertSeal(seal, at);
-  await tx.addToOutbox({
-    recordId: seal.ledger_record_id,
-    recordType: SEAL_RECORD_TYPE,
-    data: document,
-    nextAttemptAt: new Date(at.getTime() + OWN_TRY_MS),
-  });
+  const row = { recordId: seal.ledger_record_id, recordType: SEAL_RECORD_TYPE, data: document };
+  await tx.addToOutbox(row, OWN_TRY_MS);
   await tx.saveCase({ ...record, status: move(record.status, 'sealing'), updated_at: at.toISOString() });
   const { seal_hash, ledger_record_id } = seal;
   const data = { policy_version: policyVersion, seal_hash, ledger_record_id };
@@ -165,8 +161,7 @@ export async function sealAgain(
   const document = await decidedDocument(tx, record, { ports, decision });
   if (document !== seal.document) throw new Error(`The seal of ${caseId} does not match its decision.`);
   const { ledger_record_id: recordId } = seal;
-  const nextAttemptAt = new Date(ports.now());
-  await tx.addToOutbox({ recordId, recordType: SEAL_RECORD_TYPE, data: document, nextAttemptAt });
+  await tx.addToOutbox({ recordId, recordType: SEAL_RECORD_TYPE, data: document }, 0);
 }
 
 /** Completes a seal once the ledger has answered. Idempotent. */

@@ -16,8 +16,10 @@ import {
   attachAnswer,
   attachStep,
   decideAnswer,
+  decideNotes,
   decideStep,
   sealAnswer,
+  sealNotes,
   sealResponses,
   sealStep,
 } from './case-steps.ts';
@@ -161,6 +163,7 @@ function decideRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
         if (!result.repeated) await tx.audit(event('case.decide', detail));
         return result;
       });
+      context.note(decideNotes(decided));
       return { status: decided.repeated ? 200 : 201, body: decideAnswer(decided) };
     },
   });
@@ -180,6 +183,7 @@ function sealRoute(ports: AdminCaseStepsPorts): Route<AdminCaller> {
       const { of, actor } = actingOn(context);
       const order = { ...of, policyVersion: context.body.policy_version, actor, auditedIn: context.requestId };
       const { seal, byThis } = await sealCase(ports, order);
+      context.note(sealNotes(seal, byThis));
       return { status: byThis ? 201 : 200, body: sealAnswer(seal), ...(byThis ? {} : { headers: REPLAYED }) };
     },
   });

@@ -1,5 +1,13 @@
 import { AppError } from '@sealgate/errors';
-import { enumOf, isJsonMediaType, named, routeFor, type AuthRequest, type Route } from '@sealgate/http';
+import {
+  enumOf,
+  isJsonMediaType,
+  named,
+  routeFor,
+  type AuthRequest,
+  type RequestNotes,
+  type Route,
+} from '@sealgate/http';
 import { Type, type Static, type TSchema } from '@sinclair/typebox';
 import { TypeCompiler } from '@sinclair/typebox/compiler';
 import { checkEntry, type CheckPorts, type EntryIds, type GateLookup } from '../domain/check-entry.ts';
@@ -11,6 +19,7 @@ import {
   CONTEXT_MAX_BYTES,
   isSmallContext,
   requireSmallContext,
+  counted,
   falseProblem,
   gateBodyTerms,
   type GatePorts,
@@ -95,7 +104,6 @@ const base = {
   bodyTerms: gateBodyTerms,
   precheck: refuseOtherMediaType,
   admit: echoRequestId,
-  problem: falseProblem,
 } as const;
 
 /** All characters Node allows in a header; bytes above ASCII appear as one character each. */
@@ -116,8 +124,10 @@ function refuseOtherMediaType({ request }: { readonly request: AuthRequest }): v
 
 /** AuthZEN 1.0 endpoints, which decide by the same core as `/v1/gate/check`. */
 export function authzenRoutes(ports: GatePorts): Route<GateCaller>[] {
+  const problem = counted(ports, falseProblem);
   const evaluation = route({
     ...base,
+    problem,
     path: '/access/v1/evaluation',
     operationId: 'evaluateAccess',
     summary: 'AuthZEN access evaluation',
@@ -126,14 +136,17 @@ export function authzenRoutes(ports: GatePorts): Route<GateCaller>[] {
       ports.lookUpEntries(request, { entries: entriesOf([asQuestion(value)]), readAtMs }),
     responses: { 200: { description: 'The decision.', schema: Decision } },
     errors: [],
-    async handler({ caller, body, requestId, prefetched }) {
+    async handler(context) {
+      const { caller, body, requestId, prefetched } = context;
       requireSmallContext(body.context, '/context');
       const [answer] = evaluate(ports, { caller, requestId, prefetched, questions: [body] });
+      context.note(notesOf(answer!));
       return { status: 200, body: answer! };
     },
   });
   const evaluations = route({
     ...base,
+    problem,
     path: '/access/v1/evaluations',
     operationId: 'evaluateAccesses',
     summary: 'AuthZEN access evaluations, 1 to 50, with defaults and the three semantics',
@@ -276,6 +289,12 @@ function answerTo(question: MaybeQuestion | undefined, check: (question: Questio
   const message = faultOf(question);
   if (message !== undefined) return { decision: false, context: { error: { status: 400, message } } };
   return answerOf(check(question as Question));
+}
+
+/** What the log says of one answer. */
+function notesOf({ decision, context }: ItemAnswer): RequestNotes {
+  const [reason] = 'reason_codes' in context ? context.reason_codes : [];
+  return { outcome: decision ? 'allow' : 'deny', ...(reason === undefined ? {} : { reason }) };
 }
 
 function answerOf(decided: GateDecision): Static<typeof Decision> {

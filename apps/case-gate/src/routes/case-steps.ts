@@ -1,5 +1,5 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, named, routeFor, type Route } from '@sealgate/http';
+import { closedObject, named, routeFor, type RequestNotes, type Route } from '@sealgate/http';
 import { parseIdempotencyKey } from '@sealgate/idempotency';
 import { Type, type Static } from '@sinclair/typebox';
 import { attach, refuseVaultBytes } from '../domain/attach.ts';
@@ -135,10 +135,23 @@ function decideRoute(ports: CaseStepsPorts): Route<GateCaller> {
         }
         return decideCase(tx, record, { ports, order });
       });
+      context.note(decideNotes(decided));
       return { status: decided.repeated ? 200 : 201, body: decideAnswer(decided) };
     },
   });
 }
+
+/** What the log says of a decision. */
+export const decideNotes = ({ decision: { decision: outcome }, repeated }: Decided): RequestNotes => ({
+  outcome,
+  ...(repeated ? { replayed: true } : {}),
+});
+
+/** What the log says of a seal. */
+export const sealNotes = ({ ledger_record_id: ledgerRecordId }: Seal, byThis: boolean): RequestNotes => ({
+  ledgerRecordId,
+  ...(byThis ? {} : { replayed: true }),
+});
 
 export const decideAnswer = ({ record, decision }: Decided) =>
   answerOf(CaseDecision, { ...decision, status: record.status });
@@ -167,6 +180,7 @@ function sealRoute(ports: CaseStepsPorts): Route<GateCaller> {
       if (record === undefined) throw new AppError('NOT_FOUND', 'There is no such case.');
       const policyVersion = versionOf(caseId, parseIdempotencyKey(context.idempotency.keys));
       const { seal, byThis } = await sealCase(ports, { environment, caseId, policyVersion, actor });
+      context.note(sealNotes(seal, byThis));
       return { status: byThis ? 201 : 200, body: sealAnswer(seal), ...(byThis ? {} : { headers: REPLAYED }) };
     },
   });

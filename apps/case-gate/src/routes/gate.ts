@@ -10,7 +10,7 @@ import {
 } from '@sealgate/http';
 import { Type } from '@sinclair/typebox';
 import { checkEntry, type CheckPorts, type GateLookup, type EntryIds } from '../domain/check-entry.ts';
-import { GateAnswer } from '../domain/gate-decision.ts';
+import { GateAnswer, type GateReason } from '../domain/gate-decision.ts';
 import type { GateCaller } from '../domain/key.ts';
 import { answerOf, PolicyVersion, SUBJECT_REF, SubjectRef, VENUE_ID, VenueId } from '../schemas.ts';
 
@@ -63,18 +63,21 @@ export function gateRoutes(ports: GatePorts): Route<GateCaller>[] {
     bodyMaxBytes: CHECK_MAX_BYTES,
     bodyTerms: gateBodyTerms,
     prefetch: (request, { value, readAtMs }) => ports.lookUpEntries(request, { entries: entriesOf(value), readAtMs }),
-    problem: { members: DenyMembers, decorate: denyProblem },
+    problem: counted(ports, { members: DenyMembers, decorate: denyProblem }),
     responses: {
       200: { description: 'The decision. It is valid now only and must not be reused.', schema: GateAnswer },
     },
     errors: [],
-    async handler({ caller, body, requestId, prefetched }) {
+    async handler(context) {
+      const { caller, body, requestId, prefetched } = context;
       requireSmallContext(body.context, '/context');
       const { environment, keyId } = caller;
       const { found, readAtMs } = prefetched;
       const { subject_ref: subjectRef, venue_id: venueId, action = 'enter', policy_version: policyVersion } = body;
       const entry = { environment, subjectRef, venueId, action, policyVersion };
       const decision = checkEntry(ports, { entry, found: found[0], readAtMs, requester: { keyId, requestId } });
+      const { decision: outcome, reason_codes: reasons } = decision;
+      context.note({ outcome, reason: reasons[0] });
       return { status: 200, body: answerOf(GateAnswer, decision), headers: NO_STORE };
     },
   });
@@ -131,6 +134,31 @@ const FalseMembers = named(
 /** Maps an error to a reason code of the gate. */
 function reasonOf({ status, code }: AppError): string {
   return status === 503 ? 'BACKEND_UNAVAILABLE' : code;
+}
+
+/** A check that a failed part refuses is a denial that says nothing about the subject: it is counted like one. */
+export function counted({ decided }: Pick<GatePorts, 'decided'>, problem: ProblemDecoration): ProblemDecoration {
+  return {
+    ...problem,
+    decorate(shown, error) {
+      if (error.status >= 500) quietly(() => decided({ reason_codes: [failureOf(error)] }));
+      return problem.decorate(shown, error);
+    },
+  };
+}
+
+/** What cannot be counted is a denial nevertheless. */
+function quietly(count: () => void): void {
+  try {
+    count();
+  } catch {
+    // The failure that is being answered is logged.
+  }
+}
+
+function failureOf({ code }: AppError): GateReason {
+  if (code === 'INTERNAL') return 'INTERNAL_ERROR';
+  return code === 'OVERLOADED' ? 'OVERLOADED' : 'BACKEND_UNAVAILABLE';
 }
 
 /** Adds deny to every refusal on the gate's path, so that no client can mistake it for an allow. */

@@ -1,4 +1,4 @@
-import { backgroundLoop, openRedis } from '@sealgate/storage';
+import { backgroundLoop, openRedis, redisRefusal } from '@sealgate/storage';
 import type { Log } from '@sealgate/observability';
 import type { SharedSessions } from '../domain/session-liveness.ts';
 
@@ -25,22 +25,37 @@ export function endedSessions({
 }: {
   readonly url: string;
   readonly now: () => number;
-  readonly log: Pick<Log, 'info'>;
-}): SharedSessions & { close(): Promise<void> } {
+  readonly log: Pick<Log, 'info' | 'warn'>;
+}): SharedSessions & { readonly problem: string | undefined; close(): Promise<void> } {
   const redis = openRedis({
     url,
     name: 'console',
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
     commandTimeoutMs: COMMAND_TIMEOUT_MS,
-    onStateChange: (state, cause) =>
-      log.info('redis_state', { state, ...(cause === undefined ? {} : { reason: cause.message }) }),
+    onStateChange: (state, reason) => log.info('redis_state', { state, ...(reason === undefined ? {} : { reason }) }),
   });
+  /** What Redis refuses, by command: a user may lack one right of two. */
+  const refused = new Map<string, string>();
+  const told = async <Answer>(command: string, answer: Promise<Answer>): Promise<Answer> => {
+    try {
+      const settled = await answer;
+      refused.delete(command);
+      return settled;
+    } catch (error) {
+      const reason = redisRefusal(error);
+      if (reason !== undefined && refused.get(command) !== reason) {
+        refused.set(command, reason);
+        log.warn('redis_refused', { reason });
+      }
+      throw error;
+    }
+  };
   const waiting = new Map<string, number>();
   const keyOf = (id: string) => `console:session:${id}`;
   const flush = async (): Promise<void> => {
     for (const [id, untilMs] of waiting) {
       const ms = Math.ceil(untilMs - now());
-      if (ms > 0) await redis.client.set(keyOf(id), 'ended', 'PX', ms);
+      if (ms > 0) await told('set', redis.client.set(keyOf(id), 'ended', 'PX', ms));
       waiting.delete(id);
     }
   };
@@ -52,6 +67,9 @@ export function endedSessions({
     onFailure: () => undefined,
   });
   return {
+    get problem() {
+      return redis.problem ?? [...refused.values()][0];
+    },
     async end(id, untilMs) {
       waiting.set(id, untilMs);
       const [oldest] = waiting.size > MAX_WAITING ? waiting.keys() : [];
@@ -61,10 +79,10 @@ export function endedSessions({
     async confirm(id, untilMs) {
       const ms = Math.min(CONFIRMED_MS, Math.ceil(untilMs - now()));
       // Never over the mark of an ended one. Redis is away: the provider is asked again instead.
-      if (ms > 0) await redis.client.set(keyOf(id), 'live', 'PX', ms, 'NX').catch(() => undefined);
+      if (ms > 0) await told('set', redis.client.set(keyOf(id), 'live', 'PX', ms, 'NX')).catch(() => undefined);
     },
     async find(id) {
-      const mark = await redis.client.get(keyOf(id));
+      const mark = await told('get', redis.client.get(keyOf(id)));
       return mark === 'live' || mark === 'ended' ? mark : undefined;
     },
     async close() {

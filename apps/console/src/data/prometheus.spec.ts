@@ -38,6 +38,8 @@ describe('Prometheus', () => {
         return vector(
           [{ alertname: 'Slow', severity: 'page', service: 'case-gate' }, '1'],
           [{ alertname: 'Other', service: 'something-else' }, '1'],
+          [{ alertname: 'Watchdog', severity: 'none' }, '1'],
+          [{ alertname: 'SealgateRedisAway', severity: 'ticket' }, '1'],
         );
       if (query.startsWith('histogram')) return vector([{ service: 'case-gate' }, '0.25'], [{ service: 'x' }, 'NaN']);
       return query.includes('5xx') ? vector() : vector([{ service: 'case-gate' }, '12.5']);
@@ -47,7 +49,10 @@ describe('Prometheus', () => {
     const found = await measured();
     expect(found?.rates.get('case-gate')).toEqual({ requestsPerSecond: 12.5, p95Seconds: 0.25 });
     expect(found?.rates.get('risk-partner')).toEqual({});
-    expect(found?.alerts).toEqual([{ service: 'case-gate', name: 'Slow', severity: 'page' }]);
+    expect(found?.alerts).toEqual([
+      { service: 'case-gate', name: 'Slow', severity: 'page' },
+      { service: null, name: 'SealgateRedisAway', severity: 'ticket' },
+    ]);
     expect(asked).toHaveLength(4);
     await measured();
     expect(asked).toHaveLength(4);

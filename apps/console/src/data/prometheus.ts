@@ -8,9 +8,10 @@ interface Rates {
   readonly p95Seconds?: number;
 }
 
-/** A firing alert about a surface. */
+/** A firing alert. */
 interface Alert {
-  readonly service: SurfaceId;
+  /** Null: about what several surfaces share, such as PostgreSQL. */
+  readonly service: SurfaceId | null;
   readonly name: string;
   readonly severity: string;
 }
@@ -79,9 +80,11 @@ async function measure(url: string): Promise<Measured | undefined> {
 }
 
 function alertOf({ labels }: Sample): Alert[] {
-  const service = SURFACE_IDS.find((id) => id === labels['service']);
   const { alertname: name, severity } = labels;
-  if (service === undefined || typeof name !== 'string') return [];
+  if (typeof name !== 'string') return [];
+  const shared = labels['service'] === undefined && name.startsWith('Sealgate') ? null : undefined;
+  const service = SURFACE_IDS.find((id) => id === labels['service']) ?? shared;
+  if (service === undefined) return [];
   return [{ service, name, severity: typeof severity === 'string' ? severity : 'none' }];
 }
 

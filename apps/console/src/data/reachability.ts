@@ -19,9 +19,12 @@ interface Reached {
 export function reachability({
   provider,
   surfaces,
+  redis,
   deadlineMs,
 }: {
   readonly provider: { problem(): Promise<string | undefined> };
+  /** Absent: none is configured. The console works while it is away. */
+  readonly redis: { readonly problem: string | undefined } | undefined;
   readonly surfaces: readonly Surface[];
   readonly deadlineMs: number;
 }): () => Promise<Reached> {
@@ -36,7 +39,11 @@ export function reachability({
       Promise.race([provider.problem(), late]),
       ...targets.map(({ url }) => problemOf(url, deadlineMs)),
     ]);
-    const told = [['provider', providerProblem], ...targets.map(({ name }, index) => [name, problems[index]])] as const;
+    const told = [
+      ['provider', providerProblem],
+      ...targets.map(({ name }, index) => [name, problems[index]] as const),
+      ...(redis === undefined ? [] : [['redis', redis.problem] as const]),
+    ] as const;
     const wrong = told.filter(([, problem]) => problem !== undefined);
     const canWork = providerProblem === undefined && problems.includes(undefined);
     wasReady ||= canWork;

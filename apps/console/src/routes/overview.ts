@@ -28,7 +28,11 @@ const SurfaceStateView = named(
 
 const FiringAlert = named(
   'FiringAlert',
-  closedObject({ service: SurfaceName, name: Type.String(), severity: Type.String() }),
+  closedObject({
+    service: orNull(SurfaceName, { description: 'null: about what several surfaces share.' }),
+    name: Type.String(),
+    severity: Type.String(),
+  }),
 );
 const WaitingItemView = named(
   'WaitingItem',
@@ -54,7 +58,8 @@ const Overview = named(
     waiting: Type.Array(WaitingAt, { description: 'The backlogs of these surfaces, from their admin listeners.' }),
     alerts: Type.Optional(
       Type.Array(FiringAlert, {
-        description: 'Of these surfaces, at most 50. Absent without PROMETHEUS_URL, and while it cannot be asked.',
+        description:
+          'Of these surfaces and of what they share, at most 50. Absent without PROMETHEUS_URL, and while it cannot be asked.',
       }),
     ),
   }),
@@ -106,7 +111,7 @@ export function overviewRoutes({
         const surfaces = all
           .filter(({ id }) => shown.has(id))
           .map(({ ready = null, ...state }) => ({ ...state, ...told?.rates.get(state.id), ready }));
-        const alerts = told?.alerts.filter(({ service }) => shown.has(service));
+        const alerts = told?.alerts.filter(({ service }) => service === null || shown.has(service));
         const waiting = backlogs.map(({ id, items = null }) => ({ id, items }));
         return { status: 200, body: { surfaces, waiting, ...(alerts !== undefined && { alerts }) } };
       },

@@ -362,6 +362,17 @@ BEGIN
     FROM ledger.append_many(unit_channel, unit_network,
            unit_claim, unit_fingerprint, unit_transaction, unit_nonce, unit_note, unit_at, unit_records, record_unit,
            record_id, record_type, record_owner, record_data, record_extra, record_salt, record_leaf_hash) a;
+  -- As append does: what a group has besides its duplicates must cost no more than without them.
+  INSERT INTO writes (event_id, first_index, record_count, stripped_fields, network_id, channel_name, key_id,
+                      request_id, types, delivery_id)
+    SELECT substr(u.event, 5)::uuid, u.first_index, u.records, u.stripped, u.network,
+           substr(u.channel, length(u.network) + 2), packed_id(u.key, 'key_'), packed_id(u.request, 'req_'), u.types,
+           u.delivery
+      FROM unnest(unit_network, unit_channel, unit_records, outcomes, firsts, details, unit_event, unit_of,
+                  unit_stripped, unit_key, unit_request, unit_types, unit_delivery)
+           u (network, channel, records, outcome, first_index, detail, event, transactions, stripped, key, request,
+              types, delivery)
+     WHERE u.outcome = 'written' AND u.transactions = 1 AND u.detail IS NULL;
   INSERT INTO events (event_id, network_id, key_id, kind, status, types, channel, transaction_id, first_index,
                       record_count, indexes, request_id, stripped_fields, at, delivery_id)
     SELECT u.event, u.network, u.key, 'write',
@@ -376,8 +387,10 @@ BEGIN
            u (network, channel, transaction_id, at_ms, records, outcome, first_index, detail,
               event, transactions, stripped, key, request, types, delivery)
      WHERE u.outcome IN ('written', 'existing', 'conflict')
+       AND NOT (u.outcome = 'written' AND u.transactions = 1 AND u.detail IS NULL)
        -- A call that is sent again finds the event of its first time.
-       AND NOT EXISTS (SELECT FROM writes w WHERE w.network_id = u.network AND w.event_id = substr(u.event, 5)::uuid)
+       AND NOT EXISTS (SELECT FROM writes w
+                        WHERE w.network_id = u.network AND w.event_id = substr(u.event, 5)::uuid OFFSET 0)
      ORDER BY 1
   ON CONFLICT (event_id) DO UPDATE
      SET more = events.more || jsonb_build_object('channel', EXCLUDED.channel,

@@ -29,6 +29,8 @@ export interface WriteRequest {
 interface Answer {
   readonly body: string;
   readonly replayed: boolean;
+  readonly eventId: string;
+  readonly transactionId: string | undefined;
   /** Whether the transaction of the records has confirmed the guard. */
   readonly confirmed: boolean;
 }
@@ -106,7 +108,7 @@ function claimFor(ports: AnswerWritePorts, { caller, path, rawBody }: WriteReque
 async function once(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim): Promise<Answer> {
   const name = claim.claim.toString('latin1');
   const { value, joined } = await ports.inFlight.run(name, claim.fingerprint, () => write(ports, request, claim));
-  return joined ? { body: value.body, replayed: true, confirmed: false } : value;
+  return joined ? { ...value, replayed: true, confirmed: false } : value;
 }
 
 async function write(ports: AnswerWritePorts, request: WriteRequest, claim: KeyedClaim | undefined): Promise<Answer> {
@@ -124,8 +126,10 @@ async function write(ports: AnswerWritePorts, request: WriteRequest, claim: Keye
     claim,
     guard,
   });
-  const { replayed } = outcome;
-  return { body: renderAnswer(outcome), replayed, confirmed: guard !== undefined && !replayed };
+  const { replayed, eventId, transactionIds } = outcome;
+  const [transactionId] = transactionIds;
+  const confirmed = guard !== undefined && !replayed;
+  return { body: renderAnswer(outcome), replayed, eventId, transactionId, confirmed };
 }
 
 /**

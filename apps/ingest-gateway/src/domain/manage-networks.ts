@@ -41,7 +41,10 @@ export interface NetworkPorts {
   readonly now: () => number;
 }
 
-/** @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL. Nothing is created then. */
+/**
+ * @throws AppError ALREADY_EXISTS, also for the id of a deleted network; UNKNOWN_CHANNEL: nothing is created then.
+ * OUTCOME_UNKNOWN.
+ */
 export async function createNetwork(
   ports: NetworkPorts,
   network: Omit<Network, 'createdAt'>,
@@ -56,7 +59,7 @@ export async function createNetwork(
   return made;
 }
 
-/** @throws AppError NOT_FOUND, UNKNOWN_CHANNEL. Nothing is changed then. */
+/** @throws AppError NOT_FOUND, UNKNOWN_CHANNEL: nothing is changed then. OUTCOME_UNKNOWN. */
 export async function changeNetwork(
   ports: NetworkPorts,
   networkId: string,
@@ -93,8 +96,14 @@ export async function deleteNetwork(ports: NetworkPorts, networkId: string, also
   if (outcome === 'missing') throw noNetwork();
 }
 
+/** After the network is stored, so no outage may be told as one that changed nothing. @throws AppError OUTCOME_UNKNOWN. */
 async function openChannels({ openChannel }: NetworkPorts, { networkId, channels }: Network): Promise<void> {
-  for (const name of channels) await openChannel(networkId, `${networkId}.${name}`);
+  try {
+    for (const name of channels) await openChannel(networkId, `${networkId}.${name}`);
+  } catch (cause) {
+    const detail = 'The network is stored; whether its channels are open in the ledger is not known. Read it.';
+    throw new AppError('OUTCOME_UNKNOWN', detail, { cause });
+  }
 }
 
 /** The refusal of the first channel that the ledger does not hold. */

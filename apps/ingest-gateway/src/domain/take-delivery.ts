@@ -6,7 +6,7 @@ import type { LedgerAppender, UnitGuard } from '@sealgate/ledger-port';
 import { checkChannels, derivedIds, mayWrite, renderDelivery } from './answer-write.ts';
 import { maxBytesOf, tooLarge } from './body-budget.ts';
 import { pathOfSource, type LiveSource, type SourceCaller } from './caller.ts';
-import { claimKeyOf, cloudEventIn } from './cloud-event.ts';
+import { claimKeyOf, cloudEventIn, type CloudEvent } from './cloud-event.ts';
 import type { ReadBody } from './read-body.ts';
 import type { CanonicalDelivery, DeliveryRules, TextPlace } from './read-delivery.ts';
 import { extraOf } from './record-extra.ts';
@@ -46,6 +46,7 @@ export interface DeliveryAnswer {
   readonly outcome: 'written' | 'replayed' | 'conflict' | 'answered';
   readonly body: string;
   readonly eventId?: string;
+  readonly transactionId?: string | undefined;
   /** Whether the transaction of the record has confirmed the guard. */
   readonly confirmed: boolean;
 }
@@ -130,14 +131,15 @@ async function takeJudged(
   const scheme = SCHEMES[source.scheme];
   const maxBytes = maxBytesOf(source.settings, ports.mostBytes);
   if (delivery.body.length > maxBytes) throw tooLarge(maxBytes);
-  if (!isVouched(verdict)) throw unvouched(source);
+  if (!isVouched(verdict)) throw unvouched(source, verdict);
   if (form === undefined || !isUnencoded(delivery)) {
     throw new AppError(
       'UNSUPPORTED_MEDIA_TYPE',
       'The body must be JSON, a form or text in UTF-8, without Content-Encoding.',
     );
   }
-  const rules = rulesOf(source, scheme, { delivery, vouched: verdict, form });
+  const event = cloudEventIn(delivery);
+  const rules = rulesOf(source, scheme, { delivery, vouched: verdict, form, event });
   const read = await ports.read(delivery.body, { delivery: rules }, caller.networkId);
   if (read.challenge !== undefined) {
     await request.charge();
@@ -154,13 +156,11 @@ async function takeJudged(
     throw new AppError('ASSET_TYPE_NOT_ALLOWED', 'The source does not take deliveries of this type.');
   const targetChannels = source.settings.channels;
   const { unparsed, strippedFields } = read;
-  const nowMs = receivedAt(ports, request);
-  const event = cloudEventIn(delivery);
   const extra = extraOf(source, {
     vouched: verdict,
     deliveryId,
     bodySha256,
-    nowMs,
+    nowMs: receivedAt(ports, request),
     unparsed,
     strippedFields,
     event,
@@ -227,43 +227,44 @@ function isUnencoded({ header }: RawDelivery): boolean {
 const isIdOfEvent = ({ scheme, settings }: LiveSource, { deliveryId }: Vouched): boolean =>
   (deliveryId ?? settings.deliveryIdFrom ?? SCHEMES[scheme].deliveryIdFrom ?? settings.idFrom) === undefined;
 
-function unvouched({ hasAllKeys }: LiveSource): AppError {
+function unvouched({ hasAllKeys }: LiveSource, { unvouched: reason }: Unvouched): AppError {
   // The secret that this process cannot decrypt might have verified the signature.
   if (!hasAllKeys) return new AppError('UNAVAILABLE', 'A secret of the source cannot be decrypted by this process.');
-  return new AppError('UNAUTHENTICATED', 'The delivery is not signed as its source requires.', {
-    headers: { 'WWW-Authenticate': 'Signature realm="sealgate"' },
-  });
+  const headers = { 'WWW-Authenticate': 'Signature realm="sealgate"' };
+  const detail = 'The delivery is not signed as its source requires.';
+  return new AppError('UNAUTHENTICATED', detail, { headers, cause: new Error(reason) });
 }
 
 interface Received {
   readonly delivery: RawDelivery;
   readonly vouched: Vouched;
   readonly form: DeliveryRules['form'];
+  readonly event: CloudEvent;
 }
 
-function rulesOf(source: LiveSource, scheme: Scheme, { delivery, vouched, form }: Received): DeliveryRules {
+function rulesOf(source: LiveSource, scheme: Scheme, received: Received): DeliveryRules {
+  const { delivery, form, event } = received;
   const { settings } = source;
   const textPlace = (place: string | undefined): TextPlace => resolvePlace(place, delivery);
   const id = textPlace(settings.idFrom);
   if (id === null && settings.idFrom !== undefined) throw missing(settings.idFrom);
   const { type, typeFrom } = settings;
-  const { 'ce-type': eventType } = cloudEventIn(delivery);
   return {
     form,
     id,
-    deliveryId: deliveryIdPlace(source, delivery, vouched),
+    deliveryId: deliveryIdPlace(source, received),
     type: type === undefined ? textPlace(typeFrom ?? scheme.typeFrom) : { text: type },
-    ...((type ?? typeFrom) === undefined && eventType !== undefined ? { typeOtherwise: eventType } : {}),
+    ...((type ?? typeFrom) === undefined && event['ce-type'] !== undefined ? { typeOtherwise: event['ce-type'] } : {}),
     owner: textPlace(settings.ownerFrom),
     answersChallenge: scheme.answersChallenge === true,
   };
 }
 
 /** Null where the delivery has no id. */
-function deliveryIdPlace(source: LiveSource, delivery: RawDelivery, vouched: Vouched): TextPlace {
+function deliveryIdPlace(source: LiveSource, { delivery, vouched, event }: Received): TextPlace {
   const { deliveryIdFrom, idFrom } = source.settings;
   if (deliveryIdFrom !== undefined) return resolvePlace(deliveryIdFrom, delivery);
-  const named = vouched.deliveryId ?? (isIdOfEvent(source, vouched) ? cloudEventIn(delivery)['ce-id'] : undefined);
+  const named = vouched.deliveryId ?? (isIdOfEvent(source, vouched) ? event['ce-id'] : undefined);
   if (named !== undefined) return { text: named };
   const ofScheme = SCHEMES[source.scheme].deliveryIdFrom;
   const place = resolvePlace(ofScheme ?? idFrom, delivery);
@@ -351,8 +352,8 @@ async function write(
     });
     const { replayed } = outcome;
     const confirmed = guard !== undefined && !replayed;
-    const body = renderDelivery(outcome);
-    return { outcome: replayed ? 'replayed' : 'written', body, eventId: outcome.eventId, confirmed };
+    const of = { body: renderDelivery(outcome), eventId: outcome.eventId, transactionId: outcome.transactionIds[0] };
+    return { outcome: replayed ? 'replayed' : 'written', ...of, confirmed };
   } catch (error) {
     if (!isConflict(error)) throw error;
     const types = [record.type];

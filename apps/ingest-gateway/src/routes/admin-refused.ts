@@ -10,9 +10,9 @@ import {
   periodText,
   type AdminCaller,
 } from '@sealgate/admin-api';
-import { closedObject, enumOf, lineOfText, listOf, named, type Route } from '@sealgate/http';
+import { closedObject, enumOf, lineOfText, listOf, named, type RequestNotes, type Route } from '@sealgate/http';
 import type { AuditChange } from '@sealgate/audit';
-import { instantOf } from '@sealgate/json';
+import { defined, instantOf } from '@sealgate/json';
 import type { CursorCodec } from '@sealgate/paging';
 import { Type, type Static } from '@sinclair/typebox';
 import type { RefusedStore } from '../data/refused-store.ts';
@@ -201,6 +201,7 @@ export function adminRefusedRoutes(ports: AdminRefusedPorts): Route<AdminCaller>
         const deliveryIdThen = row.deliveryId;
         const outcome = await ports.processAgain({ sourceId, requestId, delivery, receivedAt: row.at, deliveryIdThen });
         const { status, code, answer } = outcome;
+        context.note(notesOf(outcome));
         const isDone = doneOutcomeOf({ outcome: answer?.outcome }) !== undefined;
         await refused.processed(refusedId, { outcome: answer?.outcome ?? code!, isDone, eventId: answer?.eventId });
         return {
@@ -248,4 +249,11 @@ export function rowOf({
     processedAt: processedAt?.toISOString() ?? null,
     outcome: row.outcome ?? null,
   };
+}
+
+/** What the log says of a delivery that was processed again. */
+function notesOf({ code, answer }: TestOutcome): RequestNotes {
+  if (answer === null) return { outcome: code };
+  const { outcome, eventId, transactionId } = answer;
+  return defined({ outcome, eventId, transactionId });
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingHttpHeaders } from 'node:http';
 import type { AppError, ErrorCode } from '@sealgate/errors';
 import { named, routeFor, utf8MediaType, type BodyRequest, type BodyShare, type Route } from '@sealgate/http';
+import { defined } from '@sealgate/json';
 import { Type } from '@sinclair/typebox';
 import type { IngestCaller, LiveSource, SourceCaller } from '../domain/caller.ts';
 import type { BodyForm } from '../domain/read-delivery.ts';
@@ -113,7 +114,11 @@ export function hookRoutes(ports: HooksPorts): Route<IngestCaller>[] {
         })
         .catch(servedAgain);
       if (answer.confirmed) context.callerIsConfirmed();
-      context.note({ records: answer.outcome === 'written' ? 1 : 0 });
+      const { outcome, eventId, transactionId } = answer;
+      const records = outcome === 'written' ? 1 : 0;
+      context.note(
+        defined({ records, outcome, eventId, transactionId, replayed: outcome === 'replayed' || undefined }),
+      );
       const headers = answer.outcome === 'replayed' ? { headers: { 'Idempotent-Replayed': 'true' } } : {};
       return { status: 200, body: answer.body, ...headers };
     },

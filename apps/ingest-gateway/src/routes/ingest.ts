@@ -1,5 +1,14 @@
 import { AppError, type ErrorCode } from '@sealgate/errors';
-import { CallerChangedError, double, lineOfText, named, openObject, routeFor, type Route } from '@sealgate/http';
+import {
+  CallerChangedError,
+  double,
+  lineOfText,
+  named,
+  openObject,
+  routeFor,
+  type RequestNotes,
+  type Route,
+} from '@sealgate/http';
 import { StaleGuardError } from '@sealgate/ledger-port';
 import { Type, type TSchema } from '@sinclair/typebox';
 import { renderPing, type AnswerWrite } from '../domain/answer-write.ts';
@@ -110,10 +119,13 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
         await context.confirmCaller();
         context.permit('ingest:ping');
         await context.charge(1);
-        return { status: 200, body: renderPing(ports.recordPing(caller, requestId)) };
+        const eventId = ports.recordPing(caller, requestId);
+        context.note({ outcome: 'ping', eventId });
+        return { status: 200, body: renderPing(eventId) };
       }
       const { records, strippedFields } = submission;
       context.permit('ingest:write');
+      context.note({ records: records.length, ...(strippedFields === 0 ? {} : { strippedFields }) });
       const answer = await ports
         .answerWrite({
           caller,
@@ -129,7 +141,7 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
         })
         .catch(servedAgain);
       if (answer.confirmed) context.callerIsConfirmed();
-      context.note({ records: records.length });
+      context.note(writeNotes(answer));
       return { status: 200, body: answer.body, ...(answer.replayed ? { headers: REPLAYED } : {}) };
     },
   });
@@ -140,6 +152,21 @@ export function ingestRoutes(ports: IngestPorts): Route<IngestCaller>[] {
 const PING_MAX_BYTES = 4096;
 
 const REPLAYED = { 'Idempotent-Replayed': 'true' };
+
+/** What the log says of a write. */
+function writeNotes(answer: {
+  readonly replayed: boolean;
+  readonly eventId: string;
+  readonly transactionId: string | undefined;
+}): RequestNotes {
+  const { replayed, eventId, transactionId } = answer;
+  return {
+    outcome: replayed ? 'replayed' : 'written',
+    eventId,
+    ...(transactionId === undefined ? {} : { transactionId }),
+    ...(replayed ? { replayed } : {}),
+  };
+}
 
 /** The cached caller is stale: it is looked up, and the request is served again. */
 export function servedAgain(error: unknown): never {

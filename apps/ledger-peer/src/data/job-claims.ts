@@ -2,7 +2,7 @@ import type { SecretBox } from '@sealgate/auth';
 import type { Claim } from '@sealgate/idempotency';
 import type { JobStore, KeptAnswer, KnownClaim } from '../domain/jobs.ts';
 import { beginStatement, retakeStatement, type Beginning } from './job-statements.ts';
-import type { Statement } from '@sealgate/storage';
+import { confirmRows, type Statement } from '@sealgate/storage';
 import type { Leases } from './leases.ts';
 
 /** Shared access to the jobs table. */
@@ -39,19 +39,13 @@ export function jobClaims({
   leases,
   now,
 }: JobTable): Pick<JobStore, 'begin' | 'look' | 'keep' | 'forget' | 'leave'> {
-  const find = async ({ claim }: Claim): Promise<ClaimRow | undefined> => {
-    const [row] = await ask<ClaimRow>({
-      name: 'peer claim',
-      text: `SELECT job_id, fingerprint, lease_owner, coalesce(lease_until >= now(), false) AS is_held,
-                    answer_status, answer_body, answer_async
-               FROM peer.jobs WHERE claim = $1`,
-      values: [claim],
-    });
-    return row;
-  };
   const look = async (claim: Claim): Promise<KnownClaim | undefined> => {
-    const row = await find(claim);
-    return row === undefined ? undefined : knownClaim(row, claim.acceptable);
+    const row = await findClaim(ask, claim);
+    if (row === undefined) return undefined;
+    const known = knownClaim(row, claim.acceptable);
+    // `begin` locks the row, so it commits after the one that made it; this wrote nothing.
+    if (known.kind === 'kept') await confirmRows({ query: ask });
+    return known;
   };
   const unanswered = new UnansweredClaims();
   const take = async (beginning: Beginning): Promise<TakenRow | undefined> => {
@@ -83,7 +77,7 @@ export function jobClaims({
         const taken = await take({ jobId, familyId, identity, claim, leases, nowMs: now() });
         // A claim that is taken over keeps its job id and its identity.
         if (taken !== undefined) return begun(taken, claim, taken.job_id === jobId);
-        const row = await find(claim);
+        const row = await findClaim(ask, claim);
         if (row === undefined) continue;
         const known = knownClaim(row, claim.acceptable);
         const isOurs = known.kind === 'running' && claim.acceptable.includes(row.fingerprint);
@@ -118,6 +112,17 @@ export function jobClaims({
       await ask({ text, values: [jobId, leases.owner] }).catch(() => undefined);
     },
   };
+}
+
+async function findClaim(ask: JobTable['ask'], { claim }: Claim): Promise<ClaimRow | undefined> {
+  const [row] = await ask<ClaimRow>({
+    name: 'peer claim',
+    text: `SELECT job_id, fingerprint, lease_owner, coalesce(lease_until >= now(), false) AS is_held,
+                  answer_status, answer_body, answer_async
+             FROM peer.jobs WHERE claim = $1`,
+    values: [claim],
+  });
+  return row;
 }
 
 /** Above this, the oldest waits for its lease. */

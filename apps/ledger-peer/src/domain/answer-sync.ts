@@ -32,6 +32,17 @@ export interface SyncRequest {
 
 export type SyncAnswer = KeptAnswer & { readonly replayed: boolean };
 
+/** What an answer says, for the log and for metrics. */
+export function outcomeOf({
+  status,
+  isAsync,
+  replayed,
+}: Pick<SyncAnswer, 'status' | 'isAsync' | 'replayed'>): 'done' | 'pending' | 'queued' | 'replayed' {
+  if (replayed) return 'replayed';
+  if (isAsync) return 'queued';
+  return status === 202 ? 'pending' : 'done';
+}
+
 export type AnswerSync = (request: SyncRequest) => Promise<SyncAnswer>;
 
 interface AnswerSyncPorts {

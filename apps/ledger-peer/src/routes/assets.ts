@@ -1,10 +1,10 @@
 import { AppError } from '@sealgate/errors';
-import { closedObject, type Reply, type Route, routeFor } from '@sealgate/http';
+import { closedObject, type Reply, type RequestNotes, type Route, routeFor } from '@sealgate/http';
 import { defined, type JsonValue } from '@sealgate/json';
 import { enumOf } from '@sealgate/schemas';
 import { Type } from '@sinclair/typebox';
 import { ActionBody, ActionResult, answerAction } from '../domain/answer-action.ts';
-import type { AnswerSync, SyncAnswer } from '../domain/answer-sync.ts';
+import { outcomeOf, type AnswerSync, type SyncAnswer } from '../domain/answer-sync.ts';
 import {
   AssetHistory,
   AssetId,
@@ -94,7 +94,7 @@ function syncRoute({ answerSync, bodyMaxBytes, nextTurn }: AssetsPorts): Route<P
       if (context.rawBody.length > LARGE_BODY_BYTES) await nextTurn();
       const { body, rawBody } = context;
       const answer = await answerSync({ ...orderOf(context), body, rawBody });
-      context.note({ records: context.body.assets.length });
+      context.note({ records: context.body.assets.length, ...notesOf(answer) });
       return replyOf(answer);
     },
   });
@@ -129,6 +129,15 @@ function refuseLargeBatch(body: JsonValue): void {
   if (Array.isArray(assets) && assets.length > MAX_ASSETS) {
     throw new AppError('BATCH_TOO_LARGE', `A request may hold at most ${MAX_ASSETS} assets.`);
   }
+}
+
+/** The ids of transactions are ours. A text of a client has its quotes escaped, so it cannot look like this member. */
+const FIRST_TRANSACTION = /"transactionIds":\["([\w-]+)"/;
+
+/** What the log says of a write. */
+function notesOf(answer: SyncAnswer): RequestNotes {
+  const [, transactionId] = FIRST_TRANSACTION.exec(answer.body) ?? [];
+  return defined({ outcome: outcomeOf(answer), transactionId, replayed: answer.replayed || undefined });
 }
 
 function replyOf({ status, body, jobId, isAsync, replayed }: SyncAnswer): Reply {
@@ -253,6 +262,7 @@ function actionRoute({ answerSync, reading, bodyMaxBytes }: AssetsPorts): Route<
         type: context.query.type,
         data: context.body.data ?? {},
       });
+      context.note(notesOf(answer));
       return replyOf(answer);
     },
   });

@@ -1,4 +1,4 @@
-import { callersByHash, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
+import { callersByHash, liveKeyCondition, TickBatcher, type CallersByHash } from '@sealgate/api-keys';
 import type { AccessToken } from '@sealgate/identity';
 import { searchText, tableList } from '@sealgate/paging';
 import { isUniqueViolation, mapOutages, type Sql } from '@sealgate/storage';
@@ -24,6 +24,21 @@ const CALLER_COLUMNS = 'p.person_id, p.org_id, p.roles, p.departments, p.unrestr
 interface CallerRow extends CallerColumns {
   key_hash: Buffer;
   id: string;
+  ends_at: Date | null;
+  version: string;
+}
+
+const OF_KEYS = 'risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL';
+const VERSION = `hash_record_extended(ROW(${CALLER_COLUMNS}), 0)::text`;
+
+/**
+ * Whether a caller by key is still the one that was looked up: the key is live, and the person is a member with the same
+ * rights. A column of the statement that reads for it. Appends its parameters to `values`.
+ */
+export function isSameCaller({ credential, version }: RiskCaller, values: unknown[], nowMs: number): string {
+  const [id, now, before] = [credential.id, new Date(nowMs), version].map((value) => `$${values.push(value)}`);
+  return `EXISTS (SELECT FROM ${OF_KEYS}
+    WHERE k.id = ${id} AND ${liveKeyCondition('k', now!)} AND ${VERSION} = ${before})`;
 }
 
 /**
@@ -38,9 +53,10 @@ export function callersStore(options: {
   return callersByHash({
     ...options,
     name: 'risk callers',
-    columns: `k.id, ${CALLER_COLUMNS}`,
-    from: 'risk.api_keys k JOIN risk.people p ON p.person_id = k.owner_id AND p.removed_at IS NULL',
-    callerOf: (row: CallerRow) => callerOf(row, { kind: 'key', id: row.id }),
+    columns: `k.id, ${CALLER_COLUMNS}, least(k.expires_at, k.overlap_until) AS ends_at, ${VERSION} AS version`,
+    from: OF_KEYS,
+    callerOf: (row: CallerRow) => ({ ...callerOf(row, { kind: 'key', id: row.id }), version: row.version }),
+    endsAtMs: ({ ends_at: endsAt }: CallerRow) => endsAt?.getTime() ?? Number.POSITIVE_INFINITY,
   });
 }
 

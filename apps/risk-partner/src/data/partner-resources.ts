@@ -8,11 +8,13 @@ import {
   MAX_PAGE_ITEMS,
   type PartnerItem,
   type PartnerItems,
+  type PartnerJoinedQuery,
   type PartnerListQuery,
   type PartnerSource,
 } from '../domain/read-partner.ts';
 import type { KindName } from '../domain/resource.ts';
 import type { Place, Position } from '../domain/resource-ports.ts';
+import { isSameCaller } from './callers-store.ts';
 import { uncountedPage } from './find-rows.ts';
 import { countCondition, prepared, rowCondition } from './row-condition.ts';
 import { VALIDITY } from './row-filters.ts';
@@ -37,6 +39,7 @@ interface JoinedRow {
   items: string | null;
   is_screened: boolean | null;
   is_steady: boolean | null;
+  is_confirmed: boolean;
 }
 
 /** Items of one resource kind: an index range scan over texts that were made at write time. */
@@ -143,19 +146,20 @@ const SEPARATOR = '\n';
 async function readJoined(
   kind: KindName,
   scope: RowScope,
-  { sql, query }: Pick<PartnerSourceOptions, 'sql'> & { readonly query: PartnerListQuery },
+  { sql, query }: Pick<PartnerSourceOptions, 'sql'> & { readonly query: PartnerJoinedQuery },
 ): Promise<PartnerItems | undefined> {
-  const { limit } = query;
+  const { limit, confirming, nowMs } = query;
   const values: unknown[] = [SEPARATOR];
   const { text: rows, places } = await pageRows(kind, { sql, scope, query: { ...query, limit: limit + 1 }, values });
+  const isConfirmed = confirming === undefined ? 'false' : isSameCaller(confirming, values, nowMs);
   // The aggregate receives the rows in the order of the subquery.
   const text = `SELECT count(*)::integer AS found, string_agg(item, $1::text) AS items,
-      bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady FROM (${rows}) r`;
+      bool_and(is_screened) AS is_screened, bool_and(is_steady) AS is_steady, ${isConfirmed} AS is_confirmed FROM (${rows}) r`;
   const [row] = await sql.query<JoinedRow>(prepared(text, values));
-  const { found = 0, items = null, is_screened: isScreened, is_steady: isSteady } = row ?? {};
+  const { found, items, is_screened: isScreened, is_steady: isSteady, is_confirmed: confirmed } = row!;
   // A row was removed since it was found.
   if (places !== undefined && found < places.length) return undefined;
-  if (items === null) return { texts: [], count: 0, continuesAfter: undefined };
+  if (items === null) return { texts: [], count: 0, continuesAfter: undefined, isConfirmed: confirmed };
   if (isSteady !== true) return undefined;
   const hasMore = found > limit;
   const shown = hasMore ? items.slice(0, items.lastIndexOf(SEPARATOR)) : items;
@@ -164,6 +168,7 @@ async function readJoined(
   return {
     texts: [joined],
     count: Math.min(found, limit),
+    isConfirmed: confirmed,
     continuesAfter: hasMore ? positionOf(shown.slice(shown.lastIndexOf(SEPARATOR) + 1)) : undefined,
   };
 }

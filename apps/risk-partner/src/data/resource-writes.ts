@@ -73,8 +73,10 @@ async function beginUnit(
       await writeFacts(change, kind, { before: row.doc, after: undefined });
     },
     async anchor(evidence) {
-      await insertAnchor(sql, orgId, evidence, { id: newId('ledger_rec_'), nowMs });
+      const ledgerRecordId = newId('ledger_rec_');
+      await insertAnchor(sql, orgId, evidence, { id: ledgerRecordId, nowMs });
       anchored();
+      return ledgerRecordId;
     },
     record: ({ actorId, ...entry }, about) => {
       const filtered = about === undefined ? {} : attributesOf(about.kind, about.doc);

@@ -36,6 +36,8 @@ export interface RiskCaller {
   readonly roles: readonly Role[];
   /** The effective scope, with the roles applied. */
   readonly scope: Scope;
+  /** Of a key: changes with all of the above, so that a read can tell whether the caller is still the same. */
+  readonly version?: string;
   /** Organisations that invited the caller's verified address, and were not named by a request yet. */
   readonly invitedTo?: readonly string[];
 }

@@ -233,7 +233,7 @@ export async function transitionEvidence(
     transition,
     precondition,
   }: Requester & { readonly id: string; readonly transition: Transition; readonly precondition: (n: number) => void },
-): Promise<Row<Evidence>> {
+): Promise<Row<Evidence> & { readonly anchoredAs: string | undefined }> {
   checkTransition(transition);
   return writes.run(caller.orgId, async (unit) => {
     const before = await findOwn(unit, evidenceKind, id, caller);
@@ -242,9 +242,9 @@ export async function transitionEvidence(
     const doc = afterTransition(before.doc, transition, writing);
     refusePersonalData({ '/mediaType': transition.mediaType });
     const row = doc.id === id ? await replaceRow(unit, before, doc) : await addSuccessor(unit, id, doc, caller);
-    if (doc.state === 'approved') await settleApproval(unit, doc);
+    const anchoredAs = doc.state === 'approved' ? await settleApproval(unit, doc) : undefined;
     await unit.record(auditEntry('evidence', transition.to, doc.id, { caller, requestId }), { kind: 'evidence', doc });
-    return row;
+    return { ...row, anchoredAs };
   });
 }
 
@@ -265,10 +265,16 @@ async function addSuccessor(unit: WriteUnit, id: string, doc: Evidence, caller: 
   return row;
 }
 
-async function settleApproval(unit: WriteUnit, doc: Evidence): Promise<void> {
-  if (doc.sha256 !== null) await unit.anchor(doc);
-  if (doc.previousId === null) return;
-  const previous = await unit.find('evidence', doc.previousId);
+/** Returns the id that the ledger record of the evidence will have. */
+async function settleApproval(unit: WriteUnit, doc: Evidence): Promise<string | undefined> {
+  const anchoredAs = doc.sha256 === null ? undefined : await unit.anchor(doc);
+  await supersede(unit, doc.previousId);
+  return anchoredAs;
+}
+
+async function supersede(unit: WriteUnit, previousId: string | null): Promise<void> {
+  if (previousId === null) return;
+  const previous = await unit.find('evidence', previousId);
   if (previous === undefined) return;
   const evidence = previous.doc as Evidence; // Of kind 'evidence'.
   if (evidence.state !== 'approved') return;

@@ -29,6 +29,11 @@ export interface PartnerListQuery extends PartnerQuery {
   readonly after: Position | undefined;
 }
 
+/** A list for a caller of whom may be told whether they are still the same. */
+export interface PartnerJoinedQuery extends PartnerListQuery {
+  readonly confirming: RiskCaller | undefined;
+}
+
 /** The items of one page. */
 export interface PartnerItems {
   /** Canonical texts in order. One text may be several items joined by commas. */
@@ -36,13 +41,15 @@ export interface PartnerItems {
   readonly count: number;
   /** The position of the last item if more follow, else undefined. */
   readonly continuesAfter: Position | undefined;
+  /** Whether the caller was still the same when the items were read; false: unknown. */
+  readonly isConfirmed: boolean;
 }
 
 /** Reads the items of one collection, always within the caller's scope. */
 export interface PartnerSource {
   list(scope: RowScope, query: PartnerListQuery): Promise<PartnerItem[]>;
   /** Like `list`, as a page joined by the database; undefined if items must be handled one by one. */
-  listJoined?(scope: RowScope, query: PartnerListQuery): Promise<PartnerItems | undefined>;
+  listJoined?(scope: RowScope, query: PartnerJoinedQuery): Promise<PartnerItems | undefined>;
   find(scope: RowScope, id: string, query: Pick<PartnerQuery, 'revision' | 'nowMs'>): Promise<PartnerItem | undefined>;
 }
 
@@ -77,7 +84,7 @@ export interface PartnerPorts {
   readonly cursors: Cursors;
 }
 
-export interface PartnerPage extends Pick<PartnerItems, 'texts' | 'count'> {
+export interface PartnerPage extends Pick<PartnerItems, 'texts' | 'count' | 'isConfirmed'> {
   readonly limit: number;
   readonly nextCursor: string | null;
   readonly snapshotId: string | undefined;
@@ -95,6 +102,8 @@ interface PageRequest {
   readonly filters: Readonly<Record<string, string>>;
   readonly q: string | undefined;
   readonly nowMs: number;
+  /** The caller was looked up earlier, and is to be confirmed. */
+  readonly isProvisional: boolean;
 }
 
 const SNAPSHOT_ID = /^snap_(\d{12})$/;
@@ -123,18 +132,21 @@ export async function readPage(ports: PartnerPorts, caller: RiskCaller, request:
   const revision = atSnapshot ? await revisionFor(ports, scope, request, from?.revision) : undefined;
   const source = ports.sources[collection]!;
   const query = { filters, q, revision, limit, after: from, nowMs };
-  const joined = size === undefined ? await source.listJoined?.(scope, query) : undefined;
+  const confirming = request.isProvisional ? caller : undefined;
+  const joined = size === undefined ? await source.listJoined?.(scope, { ...query, confirming }) : undefined;
   // One item more than the page tells whether there is a next page.
   const {
     texts,
     count,
     continuesAfter: last,
+    isConfirmed,
   } = joined ?? itemsOf(await source.list(scope, { ...query, limit: limit + 1 }), { limit, size });
   // A page with items shows that the named rows exist.
   if (count === 0) await requireNamedRows(ports.rows, scope, filters);
   return {
     texts,
     count,
+    isConfirmed,
     limit,
     nextCursor: last === undefined ? null : ports.cursors.make(binding, [last.createdAt, last.id, revision ?? null]),
     snapshotId: revision === undefined ? undefined : snapshotIdOf(revision),
@@ -154,6 +166,7 @@ function itemsOf(found: readonly PartnerItem[], { limit, size }: Pick<PageReques
     texts: shown.map(({ text }) => text),
     count: shown.length,
     continuesAfter: found.length > shown.length ? shown.at(-1) : undefined,
+    isConfirmed: false,
   };
 }
 

@@ -83,8 +83,8 @@ export interface WriteUnit {
   /** Inserts a row, or updates `before`. */
   put(kind: KindName, row: Row, before?: Row): Promise<void>;
   remove(kind: KindName, row: Row): Promise<void>;
-  /** Adds the fingerprint to the outbox of the ledger. */
-  anchor(evidence: Evidence): Promise<void>;
+  /** Adds the fingerprint to the outbox of the ledger. Returns the id that its record will have. */
+  anchor(evidence: Evidence): Promise<string>;
   /** Writes the audit event; `about` gives the attributes for row filters. */
   record(entry: AuditEntry, about?: { readonly kind: KindName; readonly doc: Doc }): Promise<void>;
 }

@@ -170,7 +170,9 @@ function transitionRoute({ reads, manage, now }: DashboardPorts): Route<RiskCall
     async handler(context) {
       const { caller, requestId, params, body: transition } = context;
       const precondition = (n: number) => checkIfMatchWhereSent(context.header('if-match'), n);
-      const row = await transitionEvidence(manage, { caller, requestId, id: params.id, transition, precondition });
+      const order = { caller, requestId, id: params.id, transition, precondition };
+      const { anchoredAs, ...row } = await transitionEvidence(manage, order);
+      if (anchoredAs !== undefined) context.note({ ledgerRecordId: anchoredAs });
       const view = await viewOf(reads, evidenceKind, { caller, row, nowMs: now() });
       return { status: 200, body: view, headers: { ETag: `"${row.n}"` } };
     },

@@ -31,6 +31,9 @@ export interface McpPorts {
 /** The tool protocol: streamable HTTP without sessions. Each POST is authenticated, charged and answered on its own. */
 export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }: McpPorts): Route<RiskCaller>[] {
   const admit = (request: AuthRequest) => requireKnownOrigin(request, { allowedHosts, allowedOrigins });
+  // Loaded by the first message: the SDK and its schemas are a large part of the service's code.
+  const load = () => import('../mcp/mcp-endpoint.ts');
+  let endpoint: ReturnType<typeof load> | undefined;
   const mcp = route({
     method: 'post',
     path: MCP_PATH,
@@ -60,8 +63,7 @@ export function mcpRoutes({ serverFor, allowedHosts, allowedOrigins, mcpSignIn }
       const asEvent = answeredType(context.header('accept')) === 'text/event-stream';
       if (Array.isArray(body))
         throw new AppError('INVALID_REQUEST', 'Send one message at a time: batches are not supported.');
-      // Loaded by the first message: the SDK and its schemas are a large part of the service's code.
-      const { answerMessage } = await import('../mcp/mcp-endpoint.ts');
+      const { answerMessage } = await (endpoint ??= load());
       const server = await serverFor({ caller, requestId, traceparent, signal });
       return answerMessage({ message: body, header: (name) => context.header(name), server, asEvent });
     },

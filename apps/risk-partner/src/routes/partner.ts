@@ -64,6 +64,8 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
   const list = route({
     ...base,
     looks: true,
+    // The statement of a page confirms them.
+    ...(atSnapshot ? {} : { confirmsCaller: true }),
     permit,
     path: `/api/v1/${name}`,
     operationId: `list_${name}`,
@@ -86,8 +88,10 @@ function routesOf(collection: PartnerCollection, ports: PartnerRoutePorts) {
       const { limit, cursor, snapshotId, q, ...filters } = context.query as Readonly<Record<string, string>>;
       const { pageMaxBytes } = context;
       const size = pageMaxBytes === undefined ? undefined : { maxBytes: pageMaxBytes, bytesOf: bytesAsToolResult };
-      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), size, cursor, snapshotId, nowMs };
+      const { isProvisional } = context;
+      const asked = { limit: parseLimit(limit, PARTNER_LIST_RANGE), size, cursor, snapshotId, nowMs, isProvisional };
       const page = await readPage(ports.partner, caller, { collection: name, atSnapshot, filters, q, ...asked });
+      if (page.isConfirmed) context.callerIsConfirmed();
       const pagination = { limit: page.limit, count: page.count, nextCursor: page.nextCursor };
       return answer(ports, context, {
         nowMs,

@@ -9,8 +9,9 @@
 --
 -- JIT never pays here: enable_seqscan = off raises the estimated cost of a plan beyond every threshold (before
 -- PostgreSQL 18), and an audit then compiles each of its many statements again. Plans are cached for the life of a
--- connection, and those made while the tables were empty must not use sequential scans once they are large: hence the
--- planner settings of single functions.
+-- connection, and those made while the tables were empty must not read all of them once they are large: hence the planner
+-- settings of single functions, which prevent a scan, and LATERAL (... OFFSET 0), which is looked up row by row and
+-- prevents a hash join.
 
 -- Tables. Those of the hot path have no CHECK constraints: every statement would parse them again, and the audit checks
 -- more than they could.
@@ -510,7 +511,7 @@ CREATE FUNCTION append_many(
   record_owner text[], record_data text[], record_extra text[], record_salt bytea[], record_leaf_hash bytea[])
 RETURNS TABLE (unit integer, outcome text, first_index bigint, detail json)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = ledger, pg_temp SET jit = off
-  SET enable_seqscan = off SET enable_mergejoin = off SET plan_cache_mode = force_generic_plan AS $$
+  SET enable_seqscan = off SET plan_cache_mode = force_generic_plan AS $$
 #variable_conflict use_column
 DECLARE
   unit_count   CONSTANT integer := cardinality(unit_channel);
@@ -555,7 +556,8 @@ BEGIN
   FOR had IN
     SELECT u.ordinal::integer AS unit, c.claim, c.fingerprint
       FROM unnest(unit_claim) WITH ORDINALITY u (claim, ordinal)
-      JOIN decoded_claims c ON c.key = substr(u.claim, 1, 15) AND c.claim = u.claim
+      CROSS JOIN LATERAL (SELECT d.claim, d.fingerprint FROM decoded_claims d
+                           WHERE d.key = substr(u.claim, 1, 15) AND d.claim = u.claim OFFSET 0) c
   LOOP
     writes[had.unit] := false;
     IF had.fingerprint = ANY (string_to_array(unit_fingerprint[had.unit], ' ')) THEN
@@ -647,8 +649,9 @@ BEGIN
     FOR had IN
       SELECT r.unit, r.ordinal, i.channel_id, i.idx
         FROM unnest(record_unit, record_id) WITH ORDINALITY r (unit, id, ordinal)
-        JOIN known_ids i ON i.hash = hashtextextended(r.id, unit_head[r.unit]) AND i.channel_id = unit_head[r.unit]
-                        AND i.id = r.id
+        CROSS JOIN LATERAL (SELECT k.channel_id, k.idx FROM known_ids k
+                             WHERE k.hash = hashtextextended(r.id, unit_head[r.unit])
+                               AND k.channel_id = unit_head[r.unit] AND k.id = r.id OFFSET 0) i
        ORDER BY r.ordinal
     LOOP
       CONTINUE WHEN NOT writes[had.unit];
@@ -952,7 +955,8 @@ BEGIN
     SELECT r.id
       FROM channels c
       CROSS JOIN unnest(ids, types, owners, datas, extras) WITH ORDINALITY r (id, type, owner, data, extra, ordinal)
-      JOIN known_ids i ON i.hash = hashtextextended(r.id, c.channel_id) AND i.channel_id = c.channel_id AND i.id = r.id
+      CROSS JOIN LATERAL (SELECT k.idx FROM known_ids k WHERE k.hash = hashtextextended(r.id, c.channel_id)
+                                                           AND k.channel_id = c.channel_id AND k.id = r.id OFFSET 0) i
      WHERE c.channel = of_channel AND permitted(of_channel, 'append')
        AND NOT EXISTS (SELECT 1 FROM decoded_claims k WHERE k.key = substr(of_claim, 1, 15) AND k.claim = of_claim)
        AND NOT holds_content(c.channel_id, i.idx, r.type, r.owner, r.data, r.extra)
@@ -975,9 +979,10 @@ BEGIN
          max(c.channel_id) FILTER (WHERE c.has_collisions)
     INTO found_ids, appends, ours
     FROM channels c LEFT JOIN unnest(ids) w (id) ON true
-         LEFT JOIN ids k
-           ON hashtextextended(coalesce(k.id, k.uid::text), k.channel_id) = hashtextextended(w.id, c.channel_id)
-          AND k.channel_id = c.channel_id AND coalesce(k.id, k.uid::text) = w.id
+         LEFT JOIN LATERAL (
+           SELECT i.idx FROM ids i
+            WHERE hashtextextended(coalesce(i.id, i.uid::text), i.channel_id) = hashtextextended(w.id, c.channel_id)
+              AND i.channel_id = c.channel_id AND coalesce(i.id, i.uid::text) = w.id OFFSET 0) k ON true
    WHERE c.channel = of_channel;
   IF ours IS NOT NULL THEN
     found_ids := nullif(found_ids || ARRAY(
@@ -1006,8 +1011,8 @@ BEGIN
            coalesce(r.data_hash, content_hash(r.salt, r.data, r.extra)), r.leaf_hash, r.transaction_id, r.at_ms,
            NULL::bigint, NULL::bigint, r.salt IS NULL
       FROM channels c
-      JOIN known_ids i ON i.hash = hashtextextended(of_id, c.channel_id) AND i.channel_id = c.channel_id
-                      AND i.id = of_id
+      CROSS JOIN LATERAL (SELECT k.idx FROM known_ids k WHERE k.hash = hashtextextended(of_id, c.channel_id)
+                                                           AND k.channel_id = c.channel_id AND k.id = of_id OFFSET 0) i
       JOIN records r ON r.channel_id = c.channel_id AND r.idx = i.idx
      WHERE c.channel = of_channel
     UNION ALL
@@ -1015,8 +1020,8 @@ BEGIN
            a.first_index, a.until_index,
            EXISTS (SELECT 1 FROM erasures e WHERE e.channel_id = c.channel_id AND e.idx = a.idx)
       FROM channels c
-      JOIN known_ids i ON i.hash = hashtextextended(of_id, c.channel_id) AND i.channel_id = c.channel_id
-                      AND i.id = of_id
+      CROSS JOIN LATERAL (SELECT k.idx FROM known_ids k WHERE k.hash = hashtextextended(of_id, c.channel_id)
+                                                           AND k.channel_id = c.channel_id AND k.id = of_id OFFSET 0) i
       CROSS JOIN LATERAL archived_record(c.channel_id, i.idx) a
      WHERE c.channel = of_channel;
 END $$;
@@ -1287,7 +1292,8 @@ BEGIN
     INTO levels, tiles, edge
     FROM (SELECT l::smallint AS level, integrated >> (8 * (l + 1)) AS tile FROM generate_series(0, 6) l
            WHERE (integrated >> (8 * l)) & 255 > 0) w
-    JOIN tiles t USING (level, tile) WHERE t.channel_id = ours.tree_id;
+    CROSS JOIN LATERAL (SELECT e.level, e.tile, e.hashes FROM tiles e
+                         WHERE e.channel_id = ours.tree_id AND e.level = w.level AND e.tile = w.tile OFFSET 0) t;
   SELECT min(r.idx) - ours.shift, max(r.idx) - ours.shift, count(*), string_agg(r.leaf_hash, ''::bytea ORDER BY r.idx)
     INTO first_leaf, last_leaf, leaf_count, leaves
     FROM records r
@@ -2019,7 +2025,8 @@ $$;
 
 -- Claims of a channel in order of claim, by page: the last claim, their number, and the first claim that does not match
 -- its transaction id, with the first of its records. A claim without a transaction id is compared with that of its
--- record. The columns of a page: t.ids are the ids of its records in the table, w.ids those of archived ones, too.
+-- record; calling transaction_at for it would cost as much as the rest of a claim. The columns of a page: t.ids are the
+-- ids of its records in the table, w.ids those of archived ones, too.
 CREATE FUNCTION audit_claims(of_channel text, after_claim bytea, at_most integer)
 RETURNS TABLE (claim_count bigint, last_claim bytea, bad_claim bytea, bad_id text)
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enable_seqscan = off SET jit = off AS $$
@@ -2027,7 +2034,10 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = ledger, pg_temp SET enabl
     SELECT k.claim, w.ids[1] AS first_id,
            cardinality(w.ids) IS DISTINCT FROM k.record_count
            OR transaction_hash(k.nonce, k.claim, k.fingerprint, of_channel, k.note, w.ids)
-              IS DISTINCT FROM coalesce(k.transaction_id, transaction_at(k.channel_id, k.first_index)) AS is_bad
+              IS DISTINCT FROM coalesce(
+                k.transaction_id,
+                (SELECT r.transaction_id FROM records r WHERE r.channel_id = k.channel_id AND r.idx = k.first_index),
+                transaction_at(k.channel_id, k.first_index)) AS is_bad
       FROM (SELECT n.*, coalesce(u.upto, 0) AS archived
               FROM decoded_claims n JOIN channels c USING (channel_id) LEFT JOIN archives u USING (channel_id)
              WHERE c.channel = of_channel AND n.key >= substr(after_claim, 1, 15) AND n.claim > after_claim

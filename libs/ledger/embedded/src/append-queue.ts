@@ -100,11 +100,13 @@ export class AppendQueue {
     }
     const { channel } = prepared.unit;
     const lane = this.#lanes.get(channel) ?? { waiting: [], isRunning: false, expected: 0 };
+    const isTraced = spanChannel.hasSubscribers;
     return new Promise((resolve, reject) => {
       const unit: WaitingUnit = {
         prepared,
         deadlineMs: now() + limits.answerWithinMs,
-        ...(spanChannel.hasSubscribers && { span: activeSpan(), queued: startSpan({ name: 'ledger queue' }) }),
+        span: isTraced ? activeSpan() : undefined,
+        queued: isTraced ? startSpan({ name: 'ledger queue' }) : undefined,
         sent: false,
         settled: false,
         answeredUnknown: false,

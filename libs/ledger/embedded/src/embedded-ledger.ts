@@ -26,6 +26,7 @@ import { readCommits, type Commit } from './read-commits.ts';
 import { publicLogReads, type PublicLogReads } from './read-public-log.ts';
 import { logSearch, type LogSearch } from './search-log.ts';
 import { SharedReads } from './shared-reads.ts';
+import { SharedTiles } from './shared-tiles.ts';
 import { storedRecord, type RecordRow } from './stored-record.ts';
 
 export interface EmbeddedLedgerOptions {
@@ -143,6 +144,7 @@ export function embeddedLedger(options: EmbeddedLedgerOptions): EmbeddedLedger {
     coverWithinMs: COVER_WITHIN_MS,
     checked: checkedCheckpoints(origin, options.verifier),
     checkedPublished: checkedCheckpoints(origin, options.verifier),
+    tiles: new SharedTiles(),
     archived: archivedRecords(options.archive),
     ...(integrator === undefined ? {} : { catchUp: (log: string, size: number) => integrator.catchUp(log, size) }),
   };

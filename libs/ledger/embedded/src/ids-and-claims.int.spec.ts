@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import type { AppendUnit, NewRecord } from '@sealgate/ledger-port';
 import { APPEND_FUNCTIONS, appendStatement, prepareUnit, type AppendRow } from './append-statement.ts';
-import { heldIn } from './known-ids.ts';
+import { conflictIn, heldIn } from './known-ids.ts';
 import { openTestLedger, type TestLedger } from './testing/open-test-ledger.ts';
 
 let test: TestLedger;
@@ -80,6 +80,34 @@ it('claims, ids and records of every kind are found again', async () => {
     expect(await call([known], carefully)).toMatchObject([{ outcome: 'existing' }]);
     expect(await call([{ ...of.units[0]!, note: '' }], carefully)).toMatchObject([{ outcome: 'replayed' }]);
   }
+});
+
+describe('a look-up of ids', () => {
+  it('reads those that it asks for, even by a plan made while there were few', async () => {
+    const place = newPlace();
+    const unitOf = (ids: readonly string[]) => ({ ...place, note: '', records: ids.map((id) => record(id)) });
+    await test.sql.transaction(async (sql) => {
+      const send = (unit: AppendUnit) =>
+        sql.query(appendStatement(APPEND_FUNCTIONS, [prepareUnit(unit, 1_700_000_000_123, randomBytes)], true));
+      const lookUp = async () => {
+        await heldIn(sql, place.channel, ['first', 'never']);
+        await conflictIn(sql, unitOf(['first']));
+        await send(unitOf(['first']));
+        await sql.query({ text: `SELECT idx FROM ledger.record($1, 'first')`, values: [place.channel] });
+      };
+      const readRows = async () => {
+        const text = `SELECT (idx_tup_fetch + seq_tup_read)::int AS n FROM pg_stat_xact_user_tables
+                       WHERE relid = 'ledger.ids'::regclass`;
+        return (await sql.query<{ n: number }>({ text }))[0]!.n;
+      };
+      await send(unitOf(['first']));
+      await lookUp();
+      await send(unitOf(Array.from({ length: 2000 }, (_, n) => `id ${n}`)));
+      const before = await readRows();
+      await lookUp();
+      expect((await readRows()) - before).toBeLessThan(20);
+    });
+  });
 });
 
 describe('an id', () => {

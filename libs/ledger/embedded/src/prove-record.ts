@@ -9,12 +9,13 @@ import {
   type RecordProof,
 } from '@sealgate/envelope';
 import { LedgerUnavailableError } from '@sealgate/ledger-port';
-import { inclusionPath, verifyInclusion, type Checkpoint } from '@sealgate/merkle';
+import { HASH_BYTES, inclusionPath, TILE_WIDTH, verifyInclusion, type Checkpoint, type TileId } from '@sealgate/merkle';
 import type { Sql } from '@sealgate/storage';
 import type { CheckedCheckpoint } from './checked-checkpoint.ts';
 import { readLedger } from './database-problem.ts';
 import type { Epochs } from './epochs.ts';
 import { LedgerCorruptError } from './ledger-corrupt-error.ts';
+import type { SharedTiles } from './shared-tiles.ts';
 import { FOUND_COLUMNS, receiptOf, type ArchivedRecords, type FoundRow, type RecordRow } from './stored-record.ts';
 import { tileReader } from './tile-store.ts';
 
@@ -29,6 +30,7 @@ export interface ProveOptions {
   readonly checked: CheckedCheckpoint;
   /** The same for published checkpoints, with its own cache of the newest per log. */
   readonly checkedPublished: CheckedCheckpoint;
+  readonly tiles: SharedTiles;
   readonly archived: ArchivedRecords;
   readonly now: () => number;
 }
@@ -54,6 +56,35 @@ export async function findRecord(
   return record;
 }
 
+/** A record with what is needed to prove it in the log that it most likely is in: the current one. */
+interface FoundInLog {
+  readonly row: RecordRow;
+  readonly log: string;
+  /** The published checkpoint; null before the first. */
+  readonly note: string | null;
+  /** The tile with its leaf, as far as it is stored. */
+  readonly leaves: Buffer | null;
+}
+
+const IN_LOG = `SELECT ${FOUND_COLUMNS.map((name) => `r.${name}`).join(', ')}, ledger.published($3) AS note,
+       (SELECT t.hashes FROM ledger.tiles($3, ARRAY[0]::int2[], ARRAY[(r.idx - $4::bigint) >> 8]) t) AS leaves
+  FROM ledger.record($1, $2) r`;
+
+/** In one statement. @throws as `findRecord`. */
+async function findInLog(
+  { sql, deadlineMs, epochs, archived }: ProveOptions,
+  { channel, id, wants = () => true }: RecordWanted,
+): Promise<FoundInLog | undefined> {
+  const { epoch = 0, firstIndex = 1 } = epochs.of(channel).at(-1) ?? {};
+  const log = logName(channel, epoch);
+  const statement = { name: 'ledger record in log', text: IN_LOG, values: [channel, id, log, firstIndex - 1] };
+  const rows = await readLedger<FoundRow & Pick<FoundInLog, 'note' | 'leaves'>>(sql, statement, deadlineMs);
+  const [found] = rows.filter(({ type }) => wants(type));
+  if (found === undefined) return undefined;
+  const [row] = await archived.complete([found]);
+  return row && { row, log, note: found.note, leaves: found.leaves };
+}
+
 /** The newest checkpoint whose tree is stored. One that is not this ledger's is neither served nor used. */
 export async function findCheckpoint(
   { sql, deadlineMs, checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checked'>,
@@ -70,14 +101,19 @@ export async function findCheckpoint(
  * Undefined before the first.
  */
 export async function findPublished(
-  { sql, deadlineMs, checkedPublished: checked }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checkedPublished'>,
+  { sql, deadlineMs, checkedPublished }: Pick<ProveOptions, 'sql' | 'deadlineMs' | 'checkedPublished'>,
   log: string,
 ): Promise<Covering | undefined> {
   const statement = { name: 'ledger published', text: 'SELECT ledger.published($1) AS note', values: [log] };
   const [row] = await readLedger<{ note: string | null }>(sql, statement, deadlineMs);
-  if (row?.note == null) return undefined;
-  return { note: row.note, checkpoint: notCorrupt(() => checked(log, row.note!)) };
+  return publishedOf({ checkedPublished }, log, row?.note ?? null);
 }
+
+const publishedOf = (
+  { checkedPublished: checked }: Pick<ProveOptions, 'checkedPublished'>,
+  log: string,
+  note: string | null,
+): Covering | undefined => (note === null ? undefined : { note, checkpoint: notCorrupt(() => checked(log, note)) });
 
 /** Maps LedgerCorruptError to LedgerUnavailableError: the read succeeds again once the channel is restored. */
 export function notCorrupt<Value>(read: () => Value): Value {
@@ -104,19 +140,17 @@ export async function proveRecord(
   wanted: RecordWanted,
 ): Promise<{ receipt: Receipt; proof: RecordProof } | undefined> {
   const { channel } = wanted;
-  // Queried concurrently with the record, which most likely is in the channel's current log.
-  const likely = logName(channel, options.epochs.of(channel).at(-1)?.epoch ?? 0);
-  const shown = findPublished(options, likely);
-  shown.catch(() => undefined); // Thrown below if the record exists and is in this log.
-  const row = await findRecord(options, wanted);
-  if (row === undefined) return undefined;
+  const found = await findInLog(options, wanted);
+  if (found === undefined) return undefined;
   await options.epochs.fresh();
+  const { row } = found;
   const receipt = receiptOf(row, options.epochs);
   const { index, epoch = 0 } = receipt;
   const log = logName(channel, epoch);
   const leafHash = receiptLeaf(receipt);
-  const covering = await coveringCheckpoint(options, { log, index }, log === likely ? shown : undefined);
-  const inclusion = await provedPath(options, log, { leafHash, index, covering });
+  const { note, leaves } = found.log === log ? found : { note: undefined, leaves: null };
+  const covering = await coveringCheckpoint(options, { log, index }, note);
+  const inclusion = await provedPath(options, log, { leafHash, index, covering, leaves });
   assert.equal(
     row.leaf_hash.toString('hex'),
     leafHash.toString('hex'),
@@ -178,28 +212,60 @@ export async function provedDeclaration(
   return { statement, inclusionPath };
 }
 
+interface LeafToProve {
+  readonly leafHash: Buffer;
+  readonly index: number;
+  readonly covering: Covering;
+  /** The tile with the leaf, where it was read already. */
+  readonly leaves?: Buffer | null;
+}
+
 /** @throws LedgerCorruptError if the path does not lead to the signed root. */
 export async function provedPath(
-  { sql, deadlineMs }: ProveOptions,
+  { sql, deadlineMs, tiles }: ProveOptions,
   log: string,
-  { leafHash, index, covering }: { leafHash: Buffer; index: number; covering: Covering },
+  { leafHash, index, covering, leaves = null }: LeafToProve,
 ): Promise<string[]> {
   const { size, root } = covering.checkpoint;
-  const path = await inclusionPath(index, size, tileReader(sql, log, deadlineMs));
-  if (!verifyInclusion({ leafHash, index, size, path, root })) {
+  const read = tileReader(sql, log, deadlineMs);
+  const isProof = (path: readonly Buffer[]) => verifyInclusion({ leafHash, index, size, path, root });
+  let path = await inclusionPath(index, size, (wanted) => tiles.read(log, wanted, besides(read, { index, leaves })));
+  if (!isProof(path)) {
+    tiles.forget(log);
+    path = await inclusionPath(index, size, read);
+  }
+  if (!isProof(path)) {
     throw new LedgerCorruptError(log, `record ${index} is not what the checkpoint at ${size} was signed over`);
   }
   return path.map((hash) => hash.toString('hex'));
 }
 
+/** Reads tiles, except the one that is there already. */
+function besides(
+  read: ReturnType<typeof tileReader>,
+  { index, leaves }: { readonly index: number; readonly leaves: Buffer | null },
+): ReturnType<typeof tileReader> {
+  const isThere = (tile: TileId): boolean =>
+    tile.level === 0 &&
+    tile.index === Math.floor(index / TILE_WIDTH) &&
+    leaves !== null &&
+    leaves.length >= tile.width * HASH_BYTES;
+  return async (wanted) => {
+    const others = wanted.filter((tile) => !isThere(tile));
+    const found = others.length === 0 ? [] : await read(others);
+    return wanted.map((tile) => found[others.indexOf(tile)] ?? leaves!);
+  };
+}
+
+/** `note`: the published one, if it was read already. */
 async function coveringCheckpoint(
   options: ProveOptions,
   { log, index }: { log: string; index: number },
-  shown = findPublished(options, log),
+  note: string | null | undefined,
 ): Promise<Covering> {
   const giveUpAtMs = options.now() + options.coverWithinMs;
   // Prefer the published checkpoint, which has cosignatures if there are any.
-  const published = await shown;
+  const published = note === undefined ? await findPublished(options, log) : publishedOf(options, log, note);
   if (published !== undefined && published.checkpoint.size > index) return published;
   for (;;) {
     const newest = await findCheckpoint(options, log);

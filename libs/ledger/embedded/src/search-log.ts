@@ -101,7 +101,7 @@ async function proveEntry(
   const [hashes] = await tileReader(sql, log, deadlineMs)([{ level: 0, index: tile, width: tileWidth(0, tile, size) }]);
   const from = (index % TILE_WIDTH) * HASH_BYTES;
   const leafHash = hashes!.subarray(from, from + HASH_BYTES);
-  const inclusionPath = await provedPath(options, log, { leafHash, index, covering });
+  const inclusionPath = await provedPath(options, log, { leafHash, index, covering, leaves: hashes! });
   const proof = {
     channel,
     index,

@@ -102,7 +102,7 @@ const Alerts = ({
     {alerts.length === 0 && <StateBadge tone="good">{texts.noAlertFires}</StateBadge>}
     {alerts.map(({ service, name, severity }) => (
       <StateBadge key={`${service} ${name} ${severity}`} tone="bad">
-        {`${name}: ${surfaceNames[service].title} (${severity})`}
+        {`${name}: ${service === null ? texts.severalServices : surfaceNames[service].title} (${severity})`}
       </StateBadge>
     ))}
   </Group>

@@ -31,6 +31,7 @@ export const servicesIntro = 'The current state of the services, refreshed every
 export const noServiceIsConfigured = 'No service is configured';
 export const noServiceIsConfiguredHint = 'The console shows readiness and rates of services with a configured ops URL.';
 export const alerts = 'Alerts';
+export const severalServices = 'several services';
 export const noAlertFires = 'No alert fires';
 export const unreachable = 'Unreachable';
 export const ready = 'Ready';

@@ -113,11 +113,11 @@ function ownForm({ signature }: SourceSettings): SignatureForm {
  * @throws AppError UNAVAILABLE where the signature covers a URL that this process does not know.
  */
 export function vouch(
-  { scheme, ...source }: Pick<LiveSource, 'scheme' | 'keys' | 'settings' | 'url'>,
+  source: Pick<LiveSource, 'scheme' | 'keys' | 'settings' | 'url'>,
   delivery: RawDelivery,
   atMs: number,
 ): Vouched | Unvouched {
-  const verdict = SCHEMES[scheme].verify(delivery, source);
+  const verdict = SCHEMES[source.scheme].verify(delivery, source);
   if (!isVouched(verdict) || verdict.timestamp === undefined) return verdict;
   const seconds = verdict.timestamp - atMs / 1000;
   const { toleranceSeconds = DEFAULT_TOLERANCE_SECONDS } = source.settings;
