@@ -31,6 +31,17 @@ affinity:
 {{- with .Values.priorityClassName }}
 priorityClassName: {{ . }}
 {{- end }}
+{{- with .Values.dnsPolicy }}
+dnsPolicy: {{ . }}
+{{- end }}
+{{- with .Values.dnsConfig }}
+dnsConfig:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .Values.hostAliases }}
+hostAliases:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
 {{- with .Values.extraInitContainers }}
 initContainers:
   {{- toYaml . | nindent 2 }}
@@ -60,6 +71,12 @@ securityContext:
 {{- range $name, $value := .Values.env }}
 - name: {{ $name }}
   value: {{ $value | quote }}
+{{- end }}
+{{- range .Values.extraEnv }}
+{{- if or (hasKey $.Values.env .name) (hasKey $.Values.secrets .name) }}
+{{- fail (printf "%s is set twice: in extraEnv, and in env or secrets." .name) }}
+{{- end }}
+- {{ toYaml . | nindent 2 | trim }}
 {{- end }}
 {{- if or .Values.ca.secret .Values.ca.configMap }}
 - name: NODE_EXTRA_CA_CERTS
@@ -170,22 +187,11 @@ securityContext:
     - name: admin
       containerPort: {{ $values.admin.port }}
     {{- end }}
-  # Two minutes to start: an integrator first compares every channel with its stored checkpoint.
-  startupProbe:
-    httpGet: { path: /health/startup, port: ops }
-    periodSeconds: 2
-    timeoutSeconds: 2
-    failureThreshold: 60
-  livenessProbe:
-    httpGet: { path: /health/live, port: ops }
-    periodSeconds: 10
-    timeoutSeconds: 5
-    failureThreshold: 3
-  readinessProbe:
-    httpGet: { path: /health/ready, port: ops }
-    periodSeconds: 5
-    timeoutSeconds: 2
-    failureThreshold: 2
+  {{- range $probe, $path := dict "startup" "startup" "liveness" "live" "readiness" "ready" }}
+  {{ $probe }}Probe:
+    httpGet: { path: /health/{{ $path }}, port: ops }
+    {{- toYaml (get $values.probes $probe) | nindent 4 }}
+  {{- end }}
   resources:
     {{- toYaml $values.resources | nindent 4 }}
   {{- with include "sealgate.mounts" . | trim }}

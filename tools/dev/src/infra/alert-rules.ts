@@ -1,6 +1,6 @@
 import { projectFiles, readYaml } from '../rules/project-files.ts';
 
-/** A recording or alerting rule of infra/observability/rules. */
+/** A recording or alerting rule of infra/helm/files/rules. */
 interface Rule {
   readonly record?: string;
   readonly alert?: string;
@@ -13,12 +13,11 @@ interface RuleFile {
   readonly groups: readonly { readonly rules: readonly Rule[] }[];
 }
 
-const files = (folder: string): string[] =>
-  projectFiles().filter((path) => path.startsWith(`infra/observability/${folder}/`));
+const files = (folder: string): string[] => projectFiles().filter((path) => path.startsWith(`infra/${folder}/`));
 
-export const ruleFiles = files('rules');
-export const ruleTestFiles = files('tests');
-export const dashboardFiles = files('dashboards');
+export const ruleFiles = files('helm/files/rules');
+export const ruleTestFiles = files('observability/tests');
+export const dashboardFiles = files('helm/files/dashboards');
 
 export const rules: readonly Rule[] = ruleFiles.flatMap((path) =>
   (readYaml(path) as RuleFile).groups.flatMap(({ rules: ofGroup }) => ofGroup),
@@ -53,6 +52,7 @@ export function namesOfPromql(expression: string): NamesOfPromql {
   const bare = expression
     .replaceAll(MATCHERS, ' ')
     .replaceAll(LABEL_LIST, ' ')
+    .replaceAll(/"[^"]*"/g, ' ')
     .replaceAll(/\[[^\]]*\]/g, ' ')
     .replaceAll(/\boffset\s+\w+/g, ' ');
   const identifiers = [...bare.matchAll(/(?<![\w.])([a-z_][\w:]*)\s*(\()?/gi)]

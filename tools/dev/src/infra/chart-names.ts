@@ -15,6 +15,7 @@ const NAMED = /^kind: (\w+)\nmetadata:\n\s+name: (\S*?)\{\{ include "sealgate\.(
 /** Values of `sealgate.name` and derived names, as in templates/_names.tpl. */
 const PARTS: Readonly<Record<string, (release: string) => string>> = {
   name: (release) => release,
+  serviceAccount: (release) => release,
   checkpointClaim: (release) => `checkpoints-${release}-integrator-0`,
   archiveClaim: (release) => `archive-${release}`,
 };

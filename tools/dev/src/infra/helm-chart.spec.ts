@@ -112,6 +112,9 @@ describeWith('helm', (helm) => {
     expect(podsOf(rendered).find(({ kind }) => kind === 'Deployment')?.spec).toMatchObject({
       terminationGracePeriodSeconds: 160,
     });
+    // `helm test` waits for processes that an upgrade replaced.
+    const test = rendered.find(({ kind }) => kind === 'Pod')?.spec?.['containers'];
+    expect(test).toMatchObject([{ env: expect.arrayContaining([{ name: 'WAIT_SECONDS', value: '160' }]) }]);
   });
 
   it('sets REPLICAS to the maximum number of replicas', () => {

@@ -8,17 +8,21 @@ import { readProjectFile } from '../rules/project-files.ts';
 const program = readProjectFile('infra/helm/files/check.mjs');
 const servers: Server[] = [];
 
-async function serve(status: number, body: string): Promise<string> {
-  const server = createServer((_request, response) => response.writeHead(status).end(body));
+/** Answers with each status in turn, then with the last one. */
+async function serve(statuses: number | readonly number[], body: string): Promise<string> {
+  const [...turns] = [statuses].flat();
+  const server = createServer((_request, response) => {
+    response.writeHead((turns.length > 1 ? turns.shift() : turns[0]) ?? 500).end(body);
+  });
   servers.push(server);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 /** Asynchronous: the servers that it calls are in this process. */
-function check(env: Record<string, string>): Promise<{ code: number | null; said: string }> {
+function check(env: Record<string, string>, waitSeconds = 0): Promise<{ code: number | null; said: string }> {
   const child = spawn(process.execPath, ['--input-type=module', '-e', program], {
-    env,
+    env: { ...env, WAIT_SECONDS: String(waitSeconds) },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   let said = '';
@@ -40,6 +44,11 @@ it('passes if every process is ready and the public listener answers like ours',
 it('fails with the reason of a process that is not ready', async () => {
   const env = { OPS: await serve(503, '{"status":"starting"}'), PUBLIC: await serve(404, problem) };
   expect(await check(env)).toMatchObject({ code: 1, said: expect.stringContaining('503 {"status":"starting"}') });
+});
+
+it('waits for a process that still drains or starts', async () => {
+  const env = { OPS: await serve([503, 503, 200], '{}'), PUBLIC: await serve(404, problem) };
+  expect(await check(env, 30)).toMatchObject({ code: 0, said: expect.stringContaining('127.0.0.1 ready: 200') });
 });
 
 it('fails if another server answers, or none', async () => {

@@ -45,10 +45,13 @@ export const policyOf = (rendered: readonly Rendered[], component: string): read
 };
 
 /** Settings of single values, as in `--set`, or of a tree as JSON. */
+export const flagsOf = (settings: readonly string[]): string[] =>
+  settings.flatMap((setting) => [/^\w+=[[{]|=\d+\.\d+$/.test(setting) ? '--set-json' : '--set', setting]);
+
 export const templateOf = (helm: RunCommand, surface: string, settings: readonly string[], release = 'shop') =>
   helm([
     ...['template', release, 'infra/helm', '--kube-version', '1.31.0', '-f', `infra/helm/values/${surface}.yaml`],
-    ...settings.flatMap((setting) => [/^\w+=[[{]|=\d+\.\d+$/.test(setting) ? '--set-json' : '--set', setting]),
+    ...flagsOf(settings),
   ]);
 
 /** Renders the chart for a release called `shop`. @throws Error with helm's output if it is rejected. */

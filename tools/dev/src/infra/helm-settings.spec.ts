@@ -25,6 +25,24 @@ describeWith('helm', (helm) => {
     });
   });
 
+  it('compares the sizes of claims in every unit of Kubernetes', () => {
+    const sizes = {
+      '1048576': '1048576',
+      '1.5Gi': '1610612736',
+      '2Ti': '2199023255552',
+      '3G': '3000000000',
+      '5k': '5000',
+    };
+    const lines = Object.keys(sizes).map(
+      (size) => `${size}: '{{ include "sealgate.bytes" "${size}" | float64 | int64 }}'`,
+    );
+    const text = ['kind: ConfigMap', 'metadata: { name: sizes }', 'data:', ...lines.map((line) => `  ${line}`)].join(
+      '\n',
+    );
+    const rendered = render('console', `extraObjects=${JSON.stringify([text])}`);
+    expect(rendered.find(({ kind }) => kind === 'ConfigMap')).toMatchObject({ data: sizes });
+  });
+
   it('keeps the archive on a claim that is kept after the release, and that only the integrator writes', () => {
     const rendered = render(
       'ledger-peer',
@@ -175,6 +193,7 @@ describeWith('helm', (helm) => {
     expect(Object.fromEntries(check?.env.map(({ name, value }) => [name, value]) ?? [])).toEqual({
       OPS: 'http://shop-case-gate-ops:8081',
       PUBLIC: 'https://shop-case-gate:443',
+      WAIT_SECONDS: '75',
     });
     const server = rendered.find(({ kind, metadata }) => kind === 'NetworkPolicy' && metadata.name.endsWith('-server'));
     expect(JSON.stringify(server?.spec?.['ingress'])).toContain('case-gate-test');
@@ -186,6 +205,7 @@ describeWith('helm', (helm) => {
     settings.push('ingress.hosts={a.example.com}', `archive.enabled=${isArchived}`);
     settings.push('monitor.enabled=true', 'monitor.logs={https://peer.example/ledger/acme.main}');
     settings.push('admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]');
+    settings.push('dashboards.enabled=true');
     const { output } = templateOf(helm, surface, settings, surface);
     const rendered = parseYaml(output) as Rendered[];
     for (const [kind, names] of namesOfRelease(surface))

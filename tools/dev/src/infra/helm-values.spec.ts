@@ -74,7 +74,7 @@ describe('the values files', () => {
   it('exist for each surface with a configuration table, and name it', () => {
     const surfaces = files.map((path) => valuesOf(path.slice('infra/helm/values/'.length, -'.yaml'.length)).surface);
     expect(files).toEqual(surfaces.map((surface) => `infra/helm/values/${surface}.yaml`));
-    expect(surfaces).toEqual(schema.properties['surface']?.enum);
+    expect([...surfaces, '']).toEqual(schema.properties['surface']?.enum);
     expect(surfaces).toEqual(expect.arrayContaining(configuredSurfaces.map(({ app }) => app)));
   });
 

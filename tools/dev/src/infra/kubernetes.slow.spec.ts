@@ -5,29 +5,15 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { workspaceRoot } from '../workspace.ts';
 import { chartSurfaces } from './chart-names.ts';
+import { everything } from './chart-settings.fixture.ts';
 import { describeWith } from './describe-with.fixture.ts';
 import { templateOf } from './helm-render.fixture.ts';
 
 const BUILD_WITHIN_MS = 900_000;
 const source = join(workspaceRoot, 'tools/dev/src/infra/kubernetes-check');
 
-/** Settings for each surface: the default installation, and one with all features. */
-const everything: Readonly<Record<string, readonly string[]>> = {
-  'case-gate': ['autoscaling.enabled=true'],
-  console: ['ingress={"enabled":true,"hosts":["console.example.com"],"tlsSecretName":"front"}'],
-  'ingest-gateway': ['archive.enabled=true', 'autoscaling.enabled=true', 'ca.configMap=authority'],
-  'ledger-peer': [
-    ...['archive.enabled=true', 'monitor.enabled=true', 'monitor.logs={https://peer.example/ledger/acme.main}'],
-    ...['monitor.policy.configMap=w', 'integrator.witnesses.policy.configMap=w', 'integrator.witnesses.waitMs=900'],
-    ...['serviceMonitor.enabled=true', 'ca.secret=authority'],
-  ],
-  'risk-partner': [
-    ...['admin.service.enabled=true', 'env.OIDC_ISSUERS=[{}]', 'env.ADMIN_OIDC=[{}]'],
-    'httpRoute={"enabled":true,"parentRefs":[{"name":"edge"}]}',
-  ],
-};
 /** Custom resources of operators, which Kubernetes itself does not know. */
-const foreign = ['skipped HTTPRoute', 'skipped ServiceMonitor'];
+const foreign = ['skipped HTTPRoute', 'skipped PrometheusRule', 'skipped ServiceMonitor'];
 
 let folder = '';
 let problem: string | undefined;
