@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import {
   caseGate,
@@ -15,6 +15,7 @@ import { until, type ThrowawayPostgres } from '@sealgate/testing';
 import { migratedPostgres } from './harness/bundle.ts';
 import { type ContractSetup, setupTimeoutMs, sharedSetup } from './harness/contract-setup.ts';
 import { gateSetup, type GateSetup } from './harness/gate-setup.ts';
+import { newDocumentKey } from './harness/new-secrets.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 
 type Fetch = (request: Request) => Promise<Response>;
@@ -78,7 +79,7 @@ describe('a partner with the client', () => {
   let setup: RiskSetup;
   beforeAll(async () => {
     postgres = await migratedPostgres('risk-partner');
-    const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const key = newDocumentKey();
     setup = await riskSetup(postgres, { DOCUMENT_SIGNING_KEY: key });
   }, setupTimeoutMs);
   afterAll(async () => {

@@ -21,8 +21,7 @@ import { readRows, type Row } from './harness/row-reader.ts';
 import { scaled } from './harness/scale.ts';
 import { sender } from './harness/sender.ts';
 
-/** `npm run soak:failover` sets the number; a test run has few. */
-const promotions = Number(process.env['SEALGATE_PROMOTIONS'] ?? scaled({ full: 12, quick: 3 }));
+const promotions = scaled({ full: 12, quick: 3 });
 const storyTimeoutMs = 120_000 + promotions * 60_000;
 const underLoadMs = 500;
 

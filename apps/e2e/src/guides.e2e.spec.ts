@@ -16,6 +16,7 @@ import {
   runProgram,
   shown,
 } from './harness/guide-programs.ts';
+import { newDocumentKey } from './harness/new-secrets.ts';
 import { riskSetup, type RiskSetup } from './harness/risk-setup.ts';
 
 const storyTimeoutMs = 60_000;
@@ -102,7 +103,7 @@ describe('the guide for partners', () => {
   const ids: string[] = [];
   beforeAll(async () => {
     postgres = await migratedPostgres('risk-partner');
-    const key = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+    const key = newDocumentKey();
     setup = await riskSetup(postgres, { DOCUMENT_SIGNING_KEY: key });
     const { key: owner } = await setup.newPerson(['owner']);
     const { key: partner } = await setup.newPerson(['partner_read'], { kind: 'machine' });

@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { throwawayPostgres, type ThrowawayPostgres } from '@sealgate/testing';
 import { adminClient } from './harness/admin-client.ts';
-import { databaseVariables, runMigrations } from './harness/bundle.ts';
+import { databaseVariables, programOf, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { approvedSubject, askGate, doorAnswer, gateSetup } from './harness/gate-setup.ts';
 import type { Gateway } from './harness/gateway-process.ts';
@@ -155,35 +155,40 @@ function widerLookUp(now: string): readonly string[] {
   return ['DROP FUNCTION look_up;', returning];
 }
 
-describe('While the next version migrates, runs beside the old one, and replaces it', () => {
+describe('While the next version migrates, runs beside the old one, replaces it, and is replaced by it again', () => {
   it.each(Object.keys(stories))(
     'every request to %s is answered as before',
     async (surface) => {
       const url = await postgres.newDatabase();
       const { setup, asks, answers, migrationOf } = await stories[surface]!(url);
+      const asBefore = [...answers].sort();
+      const others = new Map<Gateway, Gateway>();
+      const serve = (at: Gateway) => ({ at, by: callers(at, asks, () => others.get(at) ?? at) });
+      /** Both serve, then `to` alone, while the other one ends. */
+      const handOver = async (from: ReturnType<typeof serve>, to: Gateway) => {
+        await to.start();
+        others.set(from.at, to).set(to, from.at);
+        const young = serve(to);
+        await Promise.all([young.by.more(4), from.by.more(4)]);
+        expect(await from.by.stop()).toEqual(asBefore);
+        others.delete(to);
+        await young.by.more(4);
+        expect(await from.at.stop()).toBe(0);
+        await young.by.more(4);
+        return young;
+      };
       try {
-        const first = setup.processes[0]!;
-        let beside = first;
-        const old = callers(first, asks, () => beside);
-        await old.more(4);
+        const first = serve(setup.processes[0]!);
+        await first.by.more(4);
         const { main, migrate } = nextVersion(surface, setup.folder, migrationOf);
         const job = { MIGRATION_DATABASE_URL: url, ...databaseVariables(url, surface) };
         await runMigrations(job, surface, migrate);
-        await old.more(4);
-        const next = await setup.another(main);
-        await next.start();
-        beside = next;
-        let before = first;
-        const young = callers(next, asks, () => before);
-        await Promise.all([young.more(4), old.more(4)]);
-        expect(await old.stop()).toEqual([...answers].sort());
-        before = next;
-        await young.more(4);
-        expect(await first.stop()).toBe(0);
-        await young.more(4);
-        expect(await young.stop()).toEqual([...answers].sort());
-        // The job of the old version changes nothing.
+        await first.by.more(4);
+        const next = await handOver(first, await setup.another(main));
+        // The job of the old version changes nothing, and its process runs on what the next one migrated and wrote.
         await runMigrations(job, surface);
+        const back = await handOver(next, await setup.another(programOf(surface, 'main')));
+        expect(await back.by.stop()).toEqual(asBefore);
       } finally {
         await setup.stop();
       }

@@ -1,4 +1,4 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,6 +8,7 @@ import { adminClient } from './harness/admin-client.ts';
 import { programOf, runMigrations } from './harness/bundle.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { prepareGateway, type Gateway } from './harness/gateway-process.ts';
+import { newDocumentKey } from './harness/new-secrets.ts';
 import { ledgerOrigin } from './harness/surface-setup.ts';
 import { newNoteKey } from './harness/note-key.ts';
 import { keyHash, newKey, peerEnv } from './harness/peer-setup.ts';
@@ -252,4 +253,4 @@ describe('Every surface on an unusable database', () => {
   );
 });
 
-const documentKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+const documentKey = newDocumentKey();

@@ -14,8 +14,7 @@ import { scaled } from './harness/scale.ts';
 import { sender, type Sender } from './harness/sender.ts';
 import { judgeLog } from './harness/verifier.ts';
 
-/** `npm run soak:restore` sets the number; a test run has few. */
-const restores = Number(process.env['SEALGATE_RESTORES'] ?? scaled({ full: 5, quick: 1 }));
+const restores = scaled({ full: 5, quick: 1 });
 const storyTimeoutMs = 120_000 + restores * 120_000;
 const SAMPLE = 20;
 

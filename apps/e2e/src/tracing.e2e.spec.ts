@@ -50,7 +50,7 @@ describe('A trace', () => {
         const headers = {
           traceparent: traceparent(traceId),
           tracestate: 'vendor=abc',
-          'X-Request-Id': `req-${SECRET}`,
+          'X-Request-Id': 'req-of-the-sender',
         };
         const answer = await from.post(
           { id: SECRET, type: SECRET, data: { a: SECRET } },
@@ -64,6 +64,8 @@ describe('A trace', () => {
           'http.route': '/{networkId}',
           'http.response.status_code': 200,
           'sealgate.records': 1,
+          'sealgate.request.id': 'req-of-the-sender',
+          'sealgate.outcome': 'written',
         });
         const write = 'POST /{networkId} > ledger append > ledger write';
         expect(paths).toEqual(

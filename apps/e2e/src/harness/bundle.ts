@@ -5,9 +5,14 @@ import { executeSql, preparedPostgres, type ThrowawayPostgres } from '@sealgate/
 
 const apps = resolve(import.meta.dirname, '../../..');
 
-/** The path of a program of a built surface. Throws when it is not built. */
+/**
+ * The path of a program of a built surface. Throws when it is not built. SEALGATE_MUTATED names a folder with bundles
+ * that have a planted defect, which are used where they are there.
+ */
 export function programOf(surface: string, name: 'main' | 'migrate'): string {
   const path = join(apps, surface, 'dist', `${name}.js`);
+  const mutated = join(process.env['SEALGATE_MUTATED'] ?? apps, surface, 'dist', `${name}.js`);
+  if (existsSync(mutated)) return mutated;
   if (existsSync(path)) return path;
   throw new Error(`${surface} is not built (${path} is missing): run \`npm run build\` first.`);
 }

@@ -43,8 +43,8 @@ export async function filledGateway(
   };
   const { sourceId, path } = await admin.ask('POST', '/networks/demo/sources', hook);
   const headers = { 'X-Api-Key': rawKey, 'Content-Type': 'application/json' };
-  const body = JSON.stringify({ assets: [{ type: 'invoice', data: { amount: 1 } }] });
-  // The first write of a channel leaves a row in `events`, later ones in `writes`.
+  const body = JSON.stringify({ assets: [{ id: 'invoice-1', type: 'invoice', data: { amount: 1 } }] });
+  // The first write leaves a row in `writes`; the others, which find its record, in `events`.
   for (let writes = 0; writes < 3; writes += 1) {
     const keyed = { ...headers, 'Idempotency-Key': unique() };
     const written = await gateway.public.send({ method: 'POST', path: '/demo', headers: keyed, body });

@@ -1,8 +1,9 @@
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { adminClient, type AdminClient } from './admin-client.ts';
 import type { Database } from './bundle.ts';
 import type { Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
+import { newDocumentKey } from './new-secrets.ts';
 import { surfaceSetup, type SurfaceSetup, type Variables } from './surface-setup.ts';
 
 /** Processes of the case gate on a fresh database, with a venue `hall`, a policy `p1`, and a key with all scopes. */
@@ -38,7 +39,7 @@ export async function gateSetup({
   readonly redisUrl?: string;
   readonly env?: Variables;
 }): Promise<GateSetup> {
-  const signingKey = generateKeyPairSync('ed25519').privateKey.export({ format: 'pem', type: 'pkcs8' }).toString();
+  const signingKey = newDocumentKey();
   const setup = await surfaceSetup({
     ...options,
     surface: 'case-gate',

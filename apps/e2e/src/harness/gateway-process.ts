@@ -125,7 +125,8 @@ export async function prepareGateway({
 export const errorsIn = (log: string): readonly string[] =>
   (log.match(/.*"level":"error".*/g) ?? []).filter((line) => !line.includes('"the database does not answer"'));
 
-function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+/** Ends a process, and resolves once it has ended; at once where there is none. */
+export function ended(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
   if (child === undefined || child.exitCode !== null || child.signalCode !== null) return Promise.resolve();
   return new Promise((resolve) => {
     child.once('exit', () => resolve());

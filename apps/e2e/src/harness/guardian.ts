@@ -20,17 +20,22 @@ let guarded = 0;
 
 /** Ensures that the process ends when this one is gone, even by SIGKILL. It may also end by itself before. */
 export function guard(child: ChildProcess): void {
+  child.once('exit', guardPid(child.pid!));
+}
+
+/** The same for a process that another one started, such as a server under a supervisor. Call the result once it ended. */
+export function guardPid(pid: number): () => void {
   guardian ??= startGuardian();
   const { stdin } = guardian;
-  stdin?.write(`+${child.pid}\n`);
+  stdin?.write(`+${pid}\n`);
   guarded += 1;
-  child.once('exit', () => {
-    stdin?.write(`-${child.pid}\n`);
+  return () => {
+    stdin?.write(`-${pid}\n`);
     guarded -= 1;
     if (guarded > 0) return;
     stdin?.end();
     guardian = undefined;
-  });
+  };
 }
 
 function startGuardian(): ChildProcess {

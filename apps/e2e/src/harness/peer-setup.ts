@@ -1,10 +1,11 @@
 import { hash, randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { redisAvailable, throwawayRedis, type ThrowawayPostgres } from '@sealgate/testing';
+import { redisAvailable, throwawayRedis } from '@sealgate/testing';
 import { migratedPostgres, type Database } from './bundle.ts';
 import type { Gateway } from './gateway-process.ts';
 import type { HttpAnswer } from './http-exchange.ts';
+import { newServerSecret } from './new-secrets.ts';
 import { given, ledgerOrigin, surfaceSetup, type SurfaceSetup, type Variables } from './surface-setup.ts';
 
 /** Processes of the ledger peer on a fresh database. */
@@ -48,7 +49,7 @@ export function peerEnv(folder: string, databaseUrl: string): Record<string, str
   writeFileSync(mappingFile, JSON.stringify(mapping));
   return {
     DATABASE_URL: databaseUrl,
-    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
+    SERVER_SECRETS: newServerSecret(),
     LEDGER_ORIGIN: ledgerOrigin,
     MAPPING_FILE: mappingFile,
     RATE_PER_SECOND: '1000000',
@@ -64,12 +65,13 @@ export async function peerSetup(
     /** Variables in addition to those that an installation needs. */
     readonly env?: Variables;
     /** A database of the story's own, which the story stops itself. */
-    readonly postgres?: ThrowawayPostgres & Database;
+    readonly postgres?: Database;
   } = {},
 ): Promise<PeerSetup> {
-  const postgres = options.postgres ?? (await migratedPostgres('ledger-peer'));
-  const redis = redisAvailable && options.postgres === undefined ? await throwawayRedis() : undefined;
-  const stopServers = () => Promise.all([options.postgres === undefined ? postgres.stop() : undefined, redis?.stop()]);
+  const own = options.postgres === undefined ? await migratedPostgres('ledger-peer') : undefined;
+  const postgres = options.postgres ?? own!;
+  const redis = redisAvailable && own !== undefined ? await throwawayRedis() : undefined;
+  const stopServers = () => Promise.all([own?.stop(), redis?.stop()]);
   const [key, otherKey] = [newKey(), newKey()];
   try {
     const setup = await surfaceSetup({

@@ -8,14 +8,30 @@ export function residentBytes(pid: number): number {
   return Number(kibibytes) * 1024;
 }
 
-export function openSockets(pid: number): number {
+/** What its descriptors lead to, such as `socket:[4711]`. */
+export function openFiles(pid: number): string[] {
   const folder = `/proc/${pid}/fd`;
-  return readdirSync(folder).filter((name) => {
+  return readdirSync(folder).flatMap((name) => {
     try {
-      return readlinkSync(`${folder}/${name}`).startsWith('socket:');
+      return [readlinkSync(`${folder}/${name}`)];
     } catch {
-      return false; // It has been closed meanwhile.
+      return []; // It has been closed meanwhile.
     }
+  });
+}
+
+export const openSockets = (pid: number): number => openFiles(pid).filter((name) => name.startsWith('socket:')).length;
+
+const ESTABLISHED = '01';
+
+/** Its connections to these ports of this machine. */
+export function connectionsTo(pid: number, ports: ReadonlySet<number>): number {
+  const own = new Set(openFiles(pid));
+  const [, ...lines] = readFileSync(`/proc/${pid}/net/tcp`, 'utf8').trim().split('\n');
+  return lines.filter((line) => {
+    const [, , remote = '', state, , , , , , inode] = line.trim().split(/\s+/);
+    const port = Number.parseInt(remote.split(':')[1] ?? '', 16);
+    return state === ESTABLISHED && ports.has(port) && own.has(`socket:[${inode}]`);
   }).length;
 }
 

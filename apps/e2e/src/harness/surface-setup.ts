@@ -1,10 +1,11 @@
-import { hash, randomBytes } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { adminClient, type AdminClient } from './admin-client.ts';
 import { databaseVariables, migrate, programOf, type Database } from './bundle.ts';
 import { prepareGateway, type Gateway } from './gateway-process.ts';
+import { newServerSecret, newToken } from './new-secrets.ts';
 import { newNoteKey, type NoteKey } from './note-key.ts';
 
 export const ledgerOrigin = 'ledger.test/sealgate';
@@ -24,7 +25,7 @@ export interface SurfaceSetup {
   readonly verifierKey: string;
   /** For files of the story; removed with the setup. */
   readonly folder: string;
-  /** Another process on the same database, of another build, not yet started. It is stopped with the others. */
+  /** Another process on the same database, of this or another build, not yet started. It is stopped with the others. */
   another(program: string): Promise<Gateway>;
   /** Stops all processes. Rejects with their logs when one of them does not exit cleanly. */
   stop(): Promise<void>;
@@ -98,7 +99,7 @@ function variables(
     ...databaseVariables(postgres.url, surface),
     REDIS_URL: redisUrl,
     REPLICAS: String(processes),
-    SERVER_SECRETS: `e1:${randomBytes(32).toString('hex')}`,
+    SERVER_SECRETS: newServerSecret(),
     ADMIN_TOKEN_HASHES: made.adminTokens.map((token) => hash('sha256', token, 'hex')).join(),
     LEDGER_ORIGIN: ledgerOrigin,
     // Stories make much in little time.
@@ -115,8 +116,6 @@ function variables(
     return given({ ...common, ...role, ...own });
   };
 }
-
-const newToken = (): string => randomBytes(32).toString('base64url');
 
 /** The members that have a value. */
 export const given = <Value>(all: Readonly<Record<string, Value | undefined>>): Record<string, Value> =>

@@ -52,7 +52,7 @@ export interface MadeSource {
 
 /** Creates a GitHub source with one secret; `members` replace or add. */
 export async function newSource(
-  admin: AdminClient,
+  admin: Pick<AdminClient, 'ask'>,
   networkId: string,
   { secret, ...members }: Members & { readonly secret: string },
 ): Promise<MadeSource> {

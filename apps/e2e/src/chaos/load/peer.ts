@@ -1,0 +1,83 @@
+import type { Site } from '../site.ts';
+import type { Random } from '../random.ts';
+import type { Asking, Client } from './client.ts';
+import { Recent, type Step } from './load.ts';
+
+/** Senders of assets to the ledger peer, and readers of them. */
+export function peerSteps({ peerKeys }: Site, client: Client): Readonly<Record<'sync' | 'job' | 'asset', Step>> {
+  const callers = peerKeys.map((key, number) => ({ as: `peer-${number + 1}`, key }));
+  const answered = new Recent<Asking>(200);
+  const ids = new Recent<string>(200);
+  let sent = 0;
+  const sync: Step = async (random) => {
+    const earlier = random.chance(0.2) ? answered.pick(random) : undefined;
+    if (earlier !== undefined) return void (await client.insist(other(earlier, random), random));
+    const assets = assetsOf(random, (sent += 1));
+    const asking = writing(random.pick(callers), `a-${random.text(20)}`, assets);
+    if (random.chance(0.2)) await Promise.all([client.ask(asking, 0), client.ask(asking, 1)]);
+    const told = await client.insist(asking, random);
+    if (told === undefined || told.status > 202) return;
+    answered.add(asking);
+    ids.add(assets[0]!.id);
+    await followed(client, asking, told, random);
+  };
+  const job: Step = async (random) => {
+    const asking = writing(random.pick(callers), `j-${random.text(20)}`, assetsOf(random, (sent += 1)));
+    const headers = { ...asking.headers, Prefer: 'respond-async' };
+    const told = await client.insist({ ...asking, headers }, random);
+    if (told !== undefined) await followed(client, asking, told, random);
+  };
+  const asset: Step = async (random) => {
+    const id = ids.pick(random);
+    if (id === undefined) return;
+    const { as, key } = random.pick(callers);
+    const [path, headers] = [`/api/assets/${id}${random.chance(0.3) ? '?proof=true' : ''}`, { 'X-Api-Key': key }];
+    await client.ask({ surface: 'ledger-peer', act: 'read', as, method: 'GET', path, headers }, random.below(2));
+  };
+  return { sync, job, asset };
+}
+
+interface Caller {
+  readonly as: string;
+  readonly key: string;
+}
+
+function writing({ as, key: apiKey }: Caller, key: string, assets: readonly object[]): Asking {
+  const headers = { 'X-Api-Key': apiKey, 'Content-Type': 'application/json', 'Idempotency-Key': key };
+  const body = JSON.stringify({ assets });
+  return { surface: 'ledger-peer', act: 'sync', as, path: '/api/assets', headers, body, key, sent: { body } };
+}
+
+/** The same again, or another body under its key. */
+function other(earlier: Asking, random: Random): Asking {
+  if (random.chance(0.7)) return earlier;
+  const body = JSON.stringify({ assets: assetsOf(random, -1) });
+  return { ...earlier, body, sent: { body } };
+}
+
+/** Asks for a job until it is done. */
+async function followed(
+  client: Client,
+  { as, headers }: Asking,
+  told: { readonly body: unknown; readonly status: number },
+  random: Random,
+): Promise<void> {
+  const { jobId } = told.body as { jobId?: unknown };
+  if (told.status !== 202 || typeof jobId !== 'string') return;
+  const key = headers['X-Api-Key']!;
+  const asking: Asking = {
+    ...{ surface: 'ledger-peer', act: 'job', as, method: 'GET', path: `/api/jobs/${jobId}` },
+    headers: { 'X-Api-Key': key },
+  };
+  for (let isDone = false; !isDone;) {
+    const answer = await client.insist(asking, random);
+    isDone = answer === undefined || answer.status !== 200 || answer.text.includes('"status":"done"');
+  }
+}
+
+const assetsOf = (random: Random, number: number): { readonly id: string; readonly type: string }[] =>
+  Array.from({ length: random.between(1, 5) }, (_, n) => ({
+    id: `ast-${random.text(20)}`,
+    type: 'asset',
+    data: { number, n },
+  }));
