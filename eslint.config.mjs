@@ -53,7 +53,7 @@ const owned = [
     instead: '@sealgate/storage',
   },
   { name: 'jose', owners: ['libs/identity', 'libs/testing'], instead: '@sealgate/identity' },
-  { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits'], instead: '@sealgate/storage' },
+  { name: 'ioredis', owners: ['libs/storage', 'libs/rate-limits', 'libs/testing'], instead: '@sealgate/storage' },
   // The benchmarks compare with the client; the fake gateway peer implements its server side; the stories judge blocks by
   // a reader that has none of our code; tests of the verifier make what peers sign.
   ...['@hyperledger/fabric-gateway', '@hyperledger/fabric-protos', '@grpc/grpc-js'].map((name) => ({

@@ -15,7 +15,7 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { NODE_OPTIONS } from '@sealgate/service-host';
-import { bundleSurface } from './bundle.ts';
+import { bundleSurface, type BundleEdit } from './bundle.ts';
 import { bundled } from './src/surfaces/bundled.ts';
 import { appsWith, workspaceRoot } from './src/workspace.ts';
 
@@ -185,6 +185,30 @@ describe('the bundle of a surface', () => {
       rmSync(checkout, { recursive: true, force: true });
     }
   }, 200_000);
+
+  it('has one place of a source replaced, of code or SQL, and the sources stay as they are', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'sealgate-bundle-'));
+    const edited = async (edit: BundleEdit): Promise<string> => {
+      await bundleSurface('ledger-peer', folder, { edit });
+      const texts = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((file) =>
+        /\.(js|sql)$/.test(file),
+      );
+      return texts.map((file) => readFileSync(join(folder, file), 'utf8')).join('\n');
+    };
+    const sql = 'apps/ledger-peer/prisma/migrations/0001_peer.sql';
+    const before = readFileSync(join(workspaceRoot, sql), 'utf8');
+    const code = { file: 'apps/ledger-peer/src/domain/deliver-events.ts', replace: '"planted"' };
+    try {
+      expect(
+        await edited({ file: sql, find: 'CREATE TABLE subscriptions', replace: 'CREATE TABLE planted' }),
+      ).toContain('CREATE TABLE planted');
+      expect(readFileSync(join(workspaceRoot, sql), 'utf8')).toBe(before);
+      expect(await edited({ ...code, find: "'secret_sealed'" })).toContain('"planted"');
+      await expect(edited({ ...code, find: 'no such text' })).rejects.toThrow('does not have this once');
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  }, 120_000);
 
   it('rejects an unknown surface', async () => {
     await expect(bundleSurface('nowhere')).rejects.toThrow(

@@ -1,7 +1,7 @@
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { build, stop, type Metafile, type OutputFile } from 'esbuild';
+import { build, stop, type Metafile, type OutputFile, type Plugin } from 'esbuild';
 import { buildPages } from './build-pages.ts';
 import { billOfMaterials, bundledPackages, noticesOf, type PackagedOutputs } from './bundled-packages.ts';
 import { appsWith, workspaceRoot } from './src/workspace.ts';
@@ -19,31 +19,46 @@ const PROGRAM = /^(main|migrate|[a-z-]+-worker)\.ts$/;
 /** Commands that are released as bundles besides the surfaces: folders in `tools`. */
 const BUNDLED_TOOLS = ['admin', 'verify'];
 
+/** A place of a source file that is replaced in a bundle, and in the bundle alone: a planted defect. */
+export interface BundleEdit {
+  /** From the root of the workspace; TypeScript or SQL. */
+  readonly file: string;
+  /** Occurs once. */
+  readonly find: string;
+  readonly replace: string;
+}
+
 /**
  * Builds `apps/<name>/dist`, `tools/<name>/dist` for a command, or another output folder: main.js, migrate.js and the
  * worker programs if the app has them, the SQL of all its migration sets in `migrations/<set name>`, LICENSE,
  * THIRD-PARTY-NOTICES.txt and sbom.cdx.json, and the pages of the app in `web`. A surface is deployed by copying that
  * folder. It is built in a temporary folder and then swapped in, so that a surface starting meanwhile finds either the
- * old or the new one. Source maps are relative to `mapsAt`: reproducible builds use a fixed folder.
+ * old or the new one. Source maps are relative to `mapsAt`: reproducible builds use a fixed folder. `edit` is for tests.
  *
  * Returns the files and folders it was built from. @throws Error if the app has no main.ts, the code does not bundle,
- * or two sets share a name.
+ * two sets share a name, or the place to edit is not there once.
  */
-export async function bundleSurface(name: string, output?: string, mapsAt = output): Promise<string[]> {
+export async function bundleSurface(
+  name: string,
+  output?: string,
+  { mapsAt = output, edit }: { readonly mapsAt?: string | undefined; readonly edit?: BundleEdit } = {},
+): Promise<string[]> {
   const app = join(workspaceRoot, BUNDLED_TOOLS.includes(name) ? 'tools' : 'apps', name);
   const place = output ?? join(app, 'dist');
+  const edited = edit && { file: edit.file, text: editedText(edit) };
   if (!existsSync(join(app, 'src/main.ts'))) {
     throw new Error(`There is no surface ${name}: apps/${name}/src/main.ts is missing.`);
   }
   const making = `${place}.${process.pid}`;
   try {
-    const { outputFiles, metafile } = await runEsbuild(app, mapsAt ?? place);
+    const { outputFiles, metafile } = await runEsbuild(app, mapsAt ?? place, edited);
     mkdirSync(making, { recursive: true });
     for (const { path, contents } of outputFiles) writeFileSync(join(making, basename(path)), contents);
     const pages = await buildPages(app, making);
     writeInventory(name, [metafile, pages], making);
     const sets = await migrationSetsOf(app);
     for (const [set, directory] of sets) cpSync(directory, join(making, 'migrations', set), { recursive: true });
+    if (edited !== undefined && metafile.inputs[edited.file] === undefined) editMigration(edited, sets, making);
     rmSync(place, { recursive: true, force: true });
     renameSync(making, place);
     const inputs = Object.keys(metafile.inputs).map((file) => join(workspaceRoot, file));
@@ -78,9 +93,13 @@ function writeInventory(name: string, parts: readonly PackagedOutputs[], folder:
  * Builds in memory: source maps refer to the final folder. The esbuild process is stopped: otherwise it would live as
  * long as `npm start`, which runs for days.
  */
-async function runEsbuild(app: string, place: string): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
+async function runEsbuild(
+  app: string,
+  place: string,
+  edited: Edited | undefined,
+): Promise<{ outputFiles: OutputFile[]; metafile: Metafile }> {
   try {
-    return withoutUnused(await esbuild(app, place));
+    return withoutUnused(await esbuild(app, place, edited));
   } finally {
     await stop();
   }
@@ -108,7 +127,7 @@ function withoutUnused({ outputFiles, metafile }: { outputFiles: OutputFile[]; m
   };
 }
 
-const esbuild = async (app: string, place: string) =>
+const esbuild = async (app: string, place: string, edited: Edited | undefined) =>
   build({
     entryPoints: programsOf(join(app, 'src')),
     outdir: place,
@@ -131,7 +150,36 @@ const esbuild = async (app: string, place: string) =>
     metafile: true,
     banner: { js: banner },
     external,
+    plugins: edited === undefined ? [] : [editing(edited)],
   });
+
+/** A file in its place, and its text. */
+interface Edited {
+  readonly file: string;
+  readonly text: string;
+}
+
+/** The text of the file with its one place replaced. @throws Error unless the place is there once. */
+function editedText({ file, find, replace }: BundleEdit): string {
+  const [before = '', after, ...others] = readFileSync(join(workspaceRoot, file), 'utf8').split(find);
+  if (after === undefined || others.length > 0) throw new Error(`${file} does not have this once: ${find}`);
+  return `${before}${replace}${after}`;
+}
+
+/** @throws Error if the file is in no set: then the surface is not made of it. */
+function editMigration({ file, text }: Edited, sets: ReadonlyMap<string, string>, folder: string): void {
+  const [set] = [...sets].find(([, directory]) => directory === join(workspaceRoot, dirname(file))) ?? [];
+  if (set === undefined) throw new Error(`The surface is not made of ${file}.`);
+  writeFileSync(join(folder, 'migrations', set, basename(file)), text);
+}
+
+const editing = ({ file, text }: Edited): Plugin => ({
+  name: 'edit',
+  setup({ onLoad }) {
+    const path = join(workspaceRoot, file);
+    onLoad({ filter: /\.ts$/ }, (loaded) => (loaded.path === path ? { contents: text, loader: 'ts' } : null));
+  },
+});
 
 /**
  * Build information: the version of the workspace, and the commit from SEALGATE_COMMIT. For a command that is made from

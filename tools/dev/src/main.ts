@@ -24,9 +24,7 @@ const COMMANDS: Readonly<Record<string, Command>> = {
   bench: tool('bench'),
   capacity: tool('capacity'),
   'soak:fabric': async (parameters) => (await import('./checks/fabric-checks.ts')).runFabricSoak(parameters),
-  'soak:gate': async (parameters) => (await import('./checks/run-soak.ts')).runSoak(parameters),
-  'soak:failover': async (parameters) => (await import('./checks/run-soak.ts')).runFailovers(parameters),
-  'soak:restore': async (parameters) => (await import('./checks/run-soak.ts')).runRestores(parameters),
+  chaos: async (parameters) => (await import('./checks/run-chaos.ts')).runChaos(parameters),
   'request-files': async (parameters) => (await import('./request-files.ts')).countRequestFiles(parameters),
   /** Builds `dist` of an app; `client`: the published package. */
   async bundle(names) {

@@ -3,6 +3,7 @@ import { stripVTControlCharacters } from 'node:util';
 import { builtRedisFolder, findRedisServer } from '@sealgate/local-services';
 import { programs } from '../workspace.ts';
 import { hasFabricCommands, judgeFabric } from './fabric-checks.ts';
+import { filesAtOnce } from './files-at-once.ts';
 import { runCommand } from './run-command.ts';
 import { runJest, type JestResult } from './run-jest.ts';
 import { closingLine, nothing, oneFailure, slowestFiles, sum, type Tally, type TestFile } from './tally.ts';
@@ -16,7 +17,7 @@ interface Group {
 
 const minuteMs = 60_000;
 
-const withoutTests = (tally: Tally): JestResult => ({ tally, files: [], flakyTests: [] });
+const withoutTests = (tally: Tally): JestResult => ({ tally, files: [], failedTests: [], flakyTests: [] });
 
 const single = (name: string, run: () => Promise<JestResult>): Group => ({
   names: [name],
@@ -26,12 +27,9 @@ const single = (name: string, run: () => Promise<JestResult>): Group => ({
 const withoutFiles = (name: string, run: () => Promise<Tally>): Group =>
   single(name, async () => withoutTests(await run()));
 
-/** Tests on real services wait for them half of the time, so two cores run four files at once. */
-const waitingWorkers = Math.min(4, availableParallelism() * 2);
-
 /** The tests of one project of jest.config.mjs. */
-const tests = (project: string, workers: number): Group =>
-  single(project, () => runJest({ project, workers, timeoutMs: 30 * minuteMs, retryFailed: true }));
+const tests = (project: string, workers: () => number): Group =>
+  single(project, () => runJest({ project, workers: workers(), timeoutMs: 30 * minuteMs, retryFailed: true }));
 
 /**
  * Targets by check. They are tasks of one Nx run, because lint, types and format use one core each. The longest comes
@@ -94,9 +92,9 @@ async function fabric(): Promise<Tally> {
 const groups: readonly Group[] = [
   code,
   withoutFiles('redis', redis),
-  tests('unit', availableParallelism()),
-  tests('integration', waitingWorkers),
-  tests('e2e', waitingWorkers),
+  tests('unit', availableParallelism),
+  tests('integration', filesAtOnce),
+  tests('e2e', filesAtOnce),
   withoutFiles('fabric', fabric),
 ];
 
@@ -104,8 +102,8 @@ const groups: readonly Group[] = [
 const slowGroups: readonly Group[] = [
   { ...code, names: ['generate', 'bundles'] },
   withoutFiles('redis', redis),
-  tests('browser', availableParallelism()),
-  tests('slow', availableParallelism()),
+  tests('browser', availableParallelism),
+  tests('slow', availableParallelism),
 ];
 
 const script = `
@@ -148,6 +146,7 @@ async function runGroups(groups: readonly Group[], names: readonly string[]): Pr
   }
   const tallies: Tally[] = [];
   const files: TestFile[] = [];
+  const failedTests: string[] = [];
   const flakyTests: string[] = [];
   const bad: string[] = [];
   for (const group of groups) {
@@ -162,6 +161,7 @@ async function runGroups(groups: readonly Group[], names: readonly string[]): Pr
     process.stdout.write(`== ${wanted.join(', ')}: ${outcome} (${seconds} s)\n`);
     tallies.push(...found.map(({ tally }) => tally));
     files.push(...found.flatMap((one) => one.files));
+    failedTests.push(...found.flatMap((one) => one.failedTests));
     flakyTests.push(...found.flatMap((one) => one.flakyTests));
     bad.push(...failed);
   }
@@ -169,6 +169,7 @@ async function runGroups(groups: readonly Group[], names: readonly string[]): Pr
   if (flakyTests.length > 0)
     process.stdout.write(`\nFLAKY, each a defect of the test to mend:\n  ${flakyTests.join('\n  ')}\n`);
   if (files.length > 0) process.stdout.write(`\nThe slowest files of tests:\n${slowestFiles(files)}`);
+  if (failedTests.length > 0) process.stdout.write(`\nFAILED tests:\n  ${failedTests.join('\n  ')}\n`);
   if (bad.length > 0)
     process.stdout.write(`\nFailed: ${bad.join(', ')}. Run them alone with: npm test -- ${bad.join(' ')}\n`);
   process.stdout.write(`\n${closingLine(total)}\n`);

@@ -7,7 +7,7 @@ import TestSequencer from '@jest/test-sequencer';
 const LONG = [
   /apps\/e2e\/src\/console\/[\w-]+\.e2e\.spec\.ts$/,
   /apps\/e2e\/src\/fabric-(stand-in|real)\.e2e\.spec\.ts$/,
-  /apps\/e2e\/src\/(gate-soak|site|published-client)\.slow\.spec\.ts$/,
+  /apps\/e2e\/src\/(chaos|site|published-client)\.slow\.spec\.ts$/,
   /tools\/dev\/(src\/release\/[\w-]+|bundle)\.slow\.spec\.ts$/,
   /tools\/dev\/src\/start\/[\w-]+\.int\.spec\.ts$/,
   /tools\/dev\/src\/infra\/operations\.int\.spec\.ts$/,

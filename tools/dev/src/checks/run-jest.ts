@@ -13,6 +13,8 @@ interface JestRun {
   /** One worker: in this process, one file after the other. */
   readonly workers: number;
   readonly timeoutMs: number;
+  /** Default: that of Node. */
+  readonly heapMiB?: number;
   readonly env?: Readonly<Record<string, string>>;
   /** Reruns failed files once, if they are few: on a busy machine a test may fail that passes alone. */
   readonly retryFailed?: boolean;
@@ -22,6 +24,8 @@ export interface JestResult {
   readonly tally: Tally;
   /** Empty if jest crashed or was killed. */
   readonly files: readonly TestFile[];
+  /** Tests that failed, and failed again if their file ran again: `file: title`. */
+  readonly failedTests: readonly string[];
   /** Tests that failed, and passed when their file ran again: `file: title`. */
   readonly flakyTests: readonly string[];
 }
@@ -38,13 +42,14 @@ const MOST_RETRIED = 5;
 export async function runJest(run: JestRun): Promise<JestResult> {
   const { tally, files, failedFiles, failedTests } = await runOnce(run);
   if (run.retryFailed !== true || failedFiles.length === 0 || failedFiles.length > MOST_RETRIED)
-    return { tally, files, flakyTests: [] };
+    return { tally, files, failedTests, flakyTests: [] };
   process.stderr.write(`\nRerunning failed files: ${failedFiles.join(', ')}\n`);
   const retried = await runOnce({ ...run, workers: 1, paths: failedFiles, isRetry: true });
   const again = new Set(retried.failedTests);
   return {
     tally: afterRetry(tally, retried.tally),
     files,
+    failedTests: retried.failedTests,
     flakyTests: failedTests.filter((test) => !again.has(test)),
   };
 }
@@ -54,6 +59,7 @@ async function runOnce({
   paths = [],
   workers,
   timeoutMs,
+  heapMiB,
   env = {},
   isRetry = false,
 }: JestRun & { readonly isRetry?: boolean }): Promise<RunResult> {
@@ -67,7 +73,8 @@ async function runOnce({
     ...['--json', `--outputFile=${report}`],
   ];
   try {
-    const nodeArguments = ['--experimental-vm-modules', programs.jest, ...parameters];
+    const heap = heapMiB === undefined ? [] : [`--max-old-space-size=${heapMiB}`];
+    const nodeArguments = ['--experimental-vm-modules', ...heap, programs.jest, ...parameters];
     // `--json` also prints the report to standard output; it is dropped.
     const { ok } = await runCommand({ nodeArguments, env, timeoutMs, output: 'errors' });
     const written = readReport(report);

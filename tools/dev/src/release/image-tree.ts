@@ -21,7 +21,7 @@ export async function makeImageTree(name: string, folder: string): Promise<void>
   if (existsSync(folder) && readdirSync(folder).length > 0) throw new UserError(`${folder} is not empty.`);
   // In the image, `../apps/x/src/main.ts` of a source map is /apps/x/src/main.ts: the path from the root of the
   // sources.
-  await buildSurface(name, join(folder, APP), join(workspaceRoot, APP));
+  await buildSurface(name, join(folder, APP), { mapsAt: join(workspaceRoot, APP) });
   setModes(folder);
 }
 

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { tarGz, type TarEntry } from '@sealgate/fabric-devnet';
 import type { NoteSigner } from '@sealgate/merkle';
+import { parseDocument } from 'yaml';
 import { projectFiles, readProjectFile } from '../rules/project-files.ts';
 import { UserError } from '../start/user-error.ts';
 import { packageClient } from '../../package-client.ts';
@@ -22,7 +23,6 @@ interface ReleaseOptions {
 
 /** Files included with the pages: the pages, what they link to, and the files for operators. */
 const DOCUMENTS = /^(?:[A-Z]+(?:\.md)?|(?:docker|infra)\/.*|(?:apps|libs|tools)\/.*(?:\.md|openapi\.json|RESULTS.*))$/;
-const CHART = 'infra/helm/';
 
 /**
  * Builds a release: for each surface its image tree and SBOM, the Dockerfile that builds images from these, the
@@ -49,7 +49,7 @@ export async function makeRelease(
       add(`sealgate-${name}-${version}.cdx.json`, readFileSync(join(tree, 'app/sbom.cdx.json')));
       if (name === 'console') add(`sealgate-verify-${version}.html`, readFileSync(join(tree, 'app/web/verify.html')));
     }
-    await buildSurface('admin', join(making, 'admin/app'), join(workspaceRoot, 'app'));
+    await buildSurface('admin', join(making, 'admin/app'), { mapsAt: join(workspaceRoot, 'app') });
     pack(`sealgate-admin-${version}.tar.gz`, entriesOf(join(making, 'admin')));
     await generateClientTypes();
     await packageClient();
@@ -87,23 +87,18 @@ const projectEntries = (which: RegExp, prefix: string): TarEntry[] =>
     .filter((path) => which.test(path))
     .map((path) => ({ path: `${prefix}${path}`, bytes: readFileSync(join(workspaceRoot, path)) }));
 
-/**
- * With the commit, for the chart's labels. Excludes what .helmignore excludes: values files of surfaces and VALUES.md
- * are in the archive of the pages.
- */
+/** What `helm package` packs, with the commit, which is in the labels of its resources. */
 function chartEntries(commit: string): TarEntry[] {
-  const ignored = readProjectFile(`${CHART}.helmignore`).split('\n').filter(Boolean);
-  const isIgnored = (path: string) =>
-    ignored.some((rule) => (rule.endsWith('/') ? path.startsWith(rule) : path === rule || basename(path) === rule));
-  return projectFiles()
-    .filter((path) => path.startsWith(CHART))
-    .map((path) => path.slice(CHART.length))
-    .filter((path) => path !== '.helmignore' && !isIgnored(path))
-    .map((path) => {
-      const text = readProjectFile(`${CHART}${path}`);
-      const whole = path === 'Chart.yaml' ? `${text}annotations: { sealgate/revision: "${commit}" }\n` : text;
-      return { path: `sealgate/${path}`, bytes: Buffer.from(whole) };
-    });
+  return projectEntries(/^infra\/helm\//, '').map(({ path, bytes }) => ({
+    path: path.replace(/^infra\/helm/, 'sealgate'),
+    bytes: path.endsWith('/Chart.yaml') ? withRevision(bytes, commit) : bytes,
+  }));
+}
+
+function withRevision(chart: Uint8Array, commit: string): Uint8Array {
+  const document = parseDocument(Buffer.from(chart).toString());
+  document.setIn(['annotations', 'sealgate/revision'], commit);
+  return Buffer.from(document.toString());
 }
 
 /**

@@ -114,6 +114,9 @@ it('describes the fields of the request line, in order', async () => {
     eventId: 'e',
     replayed: true,
     outcome: 'allow',
+    reason: 'r',
+    transactionId: 'x',
+    ledgerRecordId: 'l',
     tool: 't',
   };
   log.requests.write(whole);

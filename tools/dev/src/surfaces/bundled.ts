@@ -20,13 +20,17 @@ export function bundled(name: string): Required<Pick<Surface, 'name' | 'programs
 }
 
 /** Generates what is outdated or missing of the generated code, then builds the bundle, by default into the app's `dist`. */
-export async function buildSurface(name: string, output?: string, mapsAt?: string): Promise<string[]> {
+export async function buildSurface(
+  name: string,
+  output?: string,
+  options: Parameters<typeof bundleSurface>[2] = {},
+): Promise<string[]> {
   if (needsDatabaseClient(name)) {
     const { ok, said } = await generateClients([name]);
     if (!ok) throw new UserError(`The database client of ${name} could not be generated: ${said.trim()}`);
   }
   if (needsApiTypes(name)) await generateClientTypes();
-  return bundleSurface(name, output, mapsAt);
+  return bundleSurface(name, output, options);
 }
 
 /** Builds unless the existing bundle was built from the same files, which are listed beside it. */

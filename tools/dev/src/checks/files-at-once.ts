@@ -1,0 +1,26 @@
+import { spawnSync } from 'node:child_process';
+import { availableParallelism } from 'node:os';
+
+/** Measured: 140 ms under a hypervisor that makes page faults dear, where four files of stories took five times as long. */
+const SLOW_START_MS = 100;
+const STARTS = 3;
+const MOST_FILES = 4;
+
+/**
+ * How many files of tests on real services run at once. Such tests wait for their services half of the time, so two files
+ * share a core. Where programs start slowly, the services that tests start take the cores for themselves, and two files
+ * on one of them would only make each other miss their deadlines.
+ */
+export function filesAtOnce(cores: number = availableParallelism(), startMs: number = programStartMs()): number {
+  return Math.min(MOST_FILES, startMs > SLOW_START_MS ? cores : cores * 2);
+}
+
+/** Milliseconds that an empty program takes from its start to its end; the best of a few. */
+function programStartMs(): number {
+  const took = Array.from({ length: STARTS }, () => {
+    const startedMs = performance.now();
+    spawnSync(process.execPath, ['--eval', ''], { stdio: 'ignore' });
+    return performance.now() - startedMs;
+  });
+  return Math.min(...took);
+}
