@@ -64,7 +64,8 @@ async function outcomeOf(database: Database, text: string, values: readonly unkn
 }
 
 beforeAll(async () => {
-  server = await throwawayPostgres();
+  // Roles are of a whole server, and others of these names may be on the shared one.
+  server = await throwawayPostgres({ own: true });
   const admin = connect(server.url);
   for (const role of ['owner', ...ROLES, 'app', 'member'])
     await admin.query({ text: `CREATE ROLE ${role} LOGIN PASSWORD '${role}'` });
