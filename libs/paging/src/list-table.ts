@@ -14,7 +14,7 @@ export interface OrderColumn {
 
 /** A table that people read as a list; its alias is `l` in all expressions. */
 export interface ListTable<Field extends string> {
-  /** `desk.things l`, with further joins that neither add nor remove rows. */
+  /** `desk.things l`, with further joins that neither add nor remove rows. `l` is a table, or a query with its `ctid`. */
   readonly from: string;
   readonly columns: string;
   /** The text by which rows that are equal in the order are told apart, in code points. */
@@ -81,8 +81,6 @@ interface ListStatement {
 interface PlacedRow {
   readonly list_value: string | null;
   readonly list_id: string;
-  /** Of a page that is cut out of all rows. */
-  readonly list_order?: unknown;
 }
 
 /** Reads a table as a list. */
@@ -108,7 +106,7 @@ export function tableList<Filter, Row, const Field extends string, Columns exten
     },
     async rows(wanted) {
       const found = await sql.query<Columns & PlacedRow>(pageOf(table, { ...whereOf(wanted), ...wanted }));
-      return found.map(({ list_value: value, list_id: id, list_order: _order, ...columns }) => ({
+      return found.map(({ list_value: value, list_id: id, ...columns }) => ({
         row: read(columns as unknown as Columns),
         position: [value, id],
       }));
@@ -147,8 +145,8 @@ function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListSta
 }
 
 /**
- * The statement of a page. Where all rows were counted, exactly those are found and the page is cut out of them; where
- * there are more, or the index of the order has nothing between them, it is walked: a row that passes is never far. Left
+ * The statement of a page. Where all rows were counted, exactly those are found, by their places, and the page is cut out
+ * of them before its columns are read; where there are more, or the index of the order has nothing between them, it is walked: a row that passes is never far. Left
  * to itself, the planner would walk for the last of ten rows through a million, or find a million to sort them.
  */
 function pageOf<Field extends string>(
@@ -177,8 +175,11 @@ function pageOf<Field extends string>(
   if (isFew) {
     const rest = restOf('list_order', 'list_id');
     return {
-      text: `WITH found AS MATERIALIZED (SELECT ${columns}, ${by} AS list_order FROM ${table.from}${where})
-             SELECT * FROM found${rest === '' ? '' : ` WHERE ${rest}`} ${ordered('list_order', 'list_id')} LIMIT ${place(limit)}`,
+      text: `WITH found AS MATERIALIZED (
+               SELECT l.ctid AS list_row, ${by} AS list_order, ${table.id} AS list_id FROM ${table.from}${where}),
+             page AS (SELECT * FROM found${joined('', rest)} ${ordered('list_order', 'list_id')} LIMIT ${place(limit)})
+             SELECT ${columns} FROM ${table.from}, page
+              WHERE l.ctid = page.list_row ${ordered('page.list_order', 'page.list_id')}`,
       values,
     };
   }

@@ -168,17 +168,27 @@ const isFew = ({ counted: found = COUNT_LIMIT }: EventPage): boolean => found < 
 function pageOfEvents(sql: Sql, filter: EventFilter, page: EventPage): Promise<EventRow[]> {
   const conditions = ofEvents(filter, isFew(page));
   const { direction, beyond } = orderOf(page);
-  const found = (where: string) => `SELECT ${EVENT_COLUMNS} FROM ingest.events ${where}`;
   if (isFew(page)) {
-    const rest = page.after === undefined ? '' : `WHERE event_id ${beyond} ${conditions.place(page.after)}`;
-    const text = `WITH found AS MATERIALIZED (${found(conditions.where)})
-                  SELECT ${EVENT_COLUMNS} FROM found ${rest} ORDER BY event_id ${direction} LIMIT ${conditions.place(page.limit)}`;
+    const found = `SELECT event_id AS found_id FROM ingest.events ${conditions.where}`;
+    const after = page.after === undefined ? undefined : conditions.place(page.after);
+    const cut = cutOut(found, { direction, beyond, after, limit: conditions.place(page.limit) });
+    const text = `${cut} SELECT ${EVENT_COLUMNS} FROM ingest.events JOIN page ON event_id = found_id
+                   ORDER BY event_id ${direction}`;
     return sql.query<EventRow>({ text, values: conditions.values });
   }
   conditions.add(`event_id ${beyond} $`, page.after);
-  const text = `${found(conditions.where)} ORDER BY event_id ${direction} LIMIT ${conditions.place(page.limit)}`;
+  const text = `SELECT ${EVENT_COLUMNS} FROM ingest.events ${conditions.where}
+                 ORDER BY event_id ${direction} LIMIT ${conditions.place(page.limit)}`;
   return sql.query<EventRow>({ text, values: conditions.values });
 }
+
+/** Cuts `page` out of the few rows that `found` has; their other columns are read afterwards, for those of the page alone. */
+const cutOut = (
+  found: string,
+  { direction, beyond, after, limit }: Record<'direction' | 'beyond' | 'limit', string> & { after: string | undefined },
+): string => `WITH found AS MATERIALIZED (${found}),
+       page AS (SELECT * FROM found ${after === undefined ? '' : `WHERE found_id ${beyond} ${after}`}
+                 ORDER BY found_id ${direction} LIMIT ${limit})`;
 
 const WRITE_COLUMNS = `id, event_id, network_id, key_id, types, channel, first_index, record_count, request_id,
          stripped_fields, at`;
@@ -191,9 +201,11 @@ async function pageOfWrites(sql: Sql, all: EventFilter, page: EventPage): Promis
   const after = page.after === undefined ? undefined : (digitsOf(page.after) ?? (beyond === '<' ? NONE : LAST));
   if (isFew(page)) {
     const conditions = ofWrites(filter, true);
-    const rest = after === undefined ? '' : `WHERE id ${beyond} ${conditions.place(after)}::uuid`;
-    const text = `WITH found AS MATERIALIZED (SELECT ${ofWrite} FROM ingest.write_events w ${conditions.where})
-                  SELECT ${WRITE_COLUMNS} FROM found ${rest} ORDER BY id ${direction} LIMIT ${conditions.place(page.limit)}`;
+    const found = `SELECT w.network_id AS found_network, w.id AS found_id FROM ingest.write_events w ${conditions.where}`;
+    const last = after === undefined ? undefined : `${conditions.place(after)}::uuid`;
+    const cut = cutOut(found, { direction, beyond, after: last, limit: conditions.place(page.limit) });
+    const text = `${cut} SELECT ${ofWrite} FROM ingest.write_events w
+                    JOIN page ON w.network_id = page.found_network AND w.id = page.found_id ORDER BY w.id ${direction}`;
     return sql.query<WriteRow>({ text, values: conditions.values });
   }
   const walk = { direction, beyond, after, limit: page.limit };

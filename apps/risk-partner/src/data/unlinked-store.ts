@@ -33,7 +33,7 @@ const PRUNE = `DELETE FROM risk.unlinked_identities u USING (
        FOR UPDATE SKIP LOCKED)`;
 
 /** The newest, without those that a person of any organisation has by now. */
-const NEWEST = `(SELECT * FROM risk.unlinked_identities u
+const NEWEST = `(SELECT u.*, u.ctid FROM risk.unlinked_identities u
      WHERE NOT EXISTS (
        SELECT FROM risk.identities i JOIN risk.people p ON p.person_id = i.person_id AND p.removed_at IS NULL
         WHERE i.issuer = u.issuer AND i.subject = u.subject AND i.removed_at IS NULL)
