@@ -41,7 +41,7 @@ export function openSubscriptions(options: OpenSubscriptionsOptions): ManageSubs
     }
   };
   const store = deliveryStore(background, { owner: newId('proc_'), leaseMs: LEASE_MS });
-  const counters = subscriptionMetrics(metrics, () => worker.counts);
+  const counters = subscriptionMetrics(metrics, () => worker);
   const ports = {
     ...{ store, source, mappings, now, open, startTimer },
     send: webhookSender({ allowed, resolve: resolveByDns, now, withinMs: SEND_WITHIN_MS }),
@@ -54,6 +54,7 @@ export function openSubscriptions(options: OpenSubscriptionsOptions): ManageSubs
     store,
     deliver: (held, signal) => deliverEvents(ports, held, signal),
     everyMs: HOLD_EVERY_MS,
+    now,
     onFailure: (error) => log.warn('subscriptions_not_delivered', { reason: reasonOf(error) }),
   });
   options.own('subscriptions', () => worker.stop());

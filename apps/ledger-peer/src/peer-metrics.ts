@@ -118,18 +118,27 @@ export function eventMetrics(metrics: Metrics, streams: Pick<EventStreams, 'size
 
 const SUBSCRIPTION_STATES = ['active', 'failing', 'paused', 'stopped'] as const;
 
-/** Subscriptions of all processes by state, and attempts of this one. */
+/** Subscriptions of all processes by state, and attempts and failed reads of this one. */
 export function subscriptionMetrics(
   metrics: Metrics,
-  counts: () => Readonly<Record<(typeof SUBSCRIPTION_STATES)[number], number>>,
+  read: () => {
+    readonly counts: Readonly<Record<(typeof SUBSCRIPTION_STATES)[number], number>>;
+    readonly unreadSeconds: number;
+  },
 ): { onAttempt(outcome: 'delivered' | 'failed'): void } {
   metrics.gauge({
     name: 'peer_subscriptions',
     help: 'Subscriptions by state; failing: the newest attempt failed; stopped: nothing was acknowledged for 72 hours.',
     labels: { state: SUBSCRIPTION_STATES },
     collect(gauge) {
-      for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, counts()[state]);
+      for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, read().counts[state]);
     },
+  });
+  metrics.gauge({
+    name: 'peer_subscription_unread_seconds',
+    help: 'How long the events of a subscription that this process delivers could not be read; the longest, 0 if all are.',
+    labels: {},
+    collect: (gauge) => gauge.set({}, read().unreadSeconds),
   });
   const attempts = metrics.counter({
     name: 'peer_subscription_attempts_total',

@@ -84,6 +84,7 @@ function worker(owner: string, sent: Sent[], { leaseMs = 60_000, problem = (): s
     store,
     deliver: (held, signal) => deliverEvents(delivering, held, signal),
     everyMs: 30,
+    now: Date.now,
     onFailure: () => undefined,
   });
   workers.push(made);
