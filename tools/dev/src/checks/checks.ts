@@ -27,9 +27,9 @@ const single = (name: string, run: () => Promise<JestResult>): Group => ({
 const withoutFiles = (name: string, run: () => Promise<Tally>): Group =>
   single(name, async () => withoutTests(await run()));
 
-/** The tests of one project of jest.config.mjs. */
-const tests = (project: string, workers: () => number): Group =>
-  single(project, () => runJest({ project, workers: workers(), timeoutMs: 30 * minuteMs, retryFailed: true }));
+/** The tests of one project of jest.config.mjs. `mostMinutes` ends a hang, and leaves slow machines three times as long. */
+const tests = (project: string, workers: () => number, mostMinutes = 30): Group =>
+  single(project, () => runJest({ project, workers: workers(), timeoutMs: mostMinutes * minuteMs, retryFailed: true }));
 
 /**
  * Targets by check. They are tasks of one Nx run, because lint, types and format use one core each. The longest comes
@@ -94,7 +94,7 @@ const groups: readonly Group[] = [
   withoutFiles('redis', redis),
   tests('unit', availableParallelism),
   tests('integration', filesAtOnce),
-  tests('e2e', filesAtOnce),
+  tests('e2e', filesAtOnce, 60),
   withoutFiles('fabric', fabric),
 ];
 
@@ -103,7 +103,7 @@ const slowGroups: readonly Group[] = [
   { ...code, names: ['generate', 'bundles'] },
   withoutFiles('redis', redis),
   tests('browser', availableParallelism),
-  tests('slow', availableParallelism),
+  tests('slow', availableParallelism, 60),
 ];
 
 const script = `
