@@ -3,7 +3,7 @@ import { createWriteStream } from 'node:fs';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import type { Site } from '../surfaces/site.ts';
-import { askAdmin } from '../surfaces/admin.ts';
+import { askAdmin, UnexpectedAnswerError } from '../surfaces/admin.ts';
 import type { Surface } from '../surfaces/surface-process.ts';
 import { until } from '../until.ts';
 import { workspaceRoot } from '../workspace-root.ts';
@@ -35,10 +35,20 @@ export async function checkDecisions(
 
 /** A head is written when a process ends, and is in the ledger soon after the next one starts. */
 const untilHead = (surface: Surface): Promise<void> =>
-  until(async () => (await pageOf(surface, '/decision-heads?limit=1')).items.length > 0, {
+  until(() => hasHead(surface), {
     ...{ withinMs: headWithinMs, againMs: 250 },
     late: 'No head of the decisions came into the ledger in time.',
   });
+
+/** The first to ask for records by their type has those indexed that are there, and is told 503 until then. */
+async function hasHead(surface: Surface): Promise<boolean> {
+  try {
+    return (await pageOf(surface, '/decision-heads?limit=1')).items.length > 0;
+  } catch (error) {
+    if (error instanceof UnexpectedAnswerError && error.status === 503) return false;
+    throw error;
+  }
+}
 
 const pageOf = async (surface: Surface, path: string): Promise<Page> =>
   JSON.parse(await askAdmin(surface, { method: 'GET', path })) as Page;

@@ -27,8 +27,21 @@ export async function askAdmin(
   });
   const text = await response.text();
   if (response.status !== expect)
-    throw new Error(`${method} ${path} answered ${response.status}: ${text.slice(0, 400)}`);
+    throw new UnexpectedAnswerError(
+      response.status,
+      `${method} ${path} answered ${response.status}: ${text.slice(0, 400)}`,
+    );
   return text;
+}
+
+/** An answer with another status than was expected. */
+export class UnexpectedAnswerError extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
 }
 
 export interface Sender extends Destination {
