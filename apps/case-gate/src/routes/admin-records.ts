@@ -182,12 +182,12 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
   });
 }
 
-/** @throws AppError LEDGER_UNAVAILABLE */
+/** @throws AppError LEDGER_UNAVAILABLE, with the ledger's own reason: as long as records are indexed by type, that. */
 async function fromLedger<Answer>(answer: Promise<Answer>): Promise<Answer> {
   try {
     return await answer;
   } catch (cause) {
     if (!(cause instanceof LedgerUnavailableError)) throw cause;
-    throw new AppError('LEDGER_UNAVAILABLE', 'The ledger does not answer.', { retryAfterSeconds: 1, cause });
+    throw new AppError('LEDGER_UNAVAILABLE', cause.message, { retryAfterSeconds: 1, cause });
   }
 }
