@@ -140,7 +140,7 @@ function keepAsking(surfaces: Surfaces): () => Promise<HttpAnswer[]> {
 
 /** Whatever else runs on the machine may keep the database from answering in time; Redis may not. */
 const isOfDatabase = ({ status, text }: HttpAnswer): boolean =>
-  !isFull && status === 503 && /key store|LEDGER_UNAVAILABLE/.test(text);
+  !isFull && status === 503 && /key store|database cannot|LEDGER_UNAVAILABLE/.test(text);
 
 const slowestMs = (attempts: readonly Attempt[]): number =>
   Math.max(...attempts.map(({ startedMs, endedMs }) => endedMs - startedMs));

@@ -50,7 +50,9 @@ export function exchange(
 ): Promise<HttpAnswer> {
   return new Promise((resolve, reject) => {
     const startedMs = performance.now();
-    let received: Buffer = Buffer.alloc(0);
+    let chunks: Buffer[] = [];
+    let size = 0;
+    let wanted = 0;
     const settle = (): void => {
       clearTimeout(timer);
       socket.off('data', onData).off('close', onClose).off('error', onError);
@@ -61,10 +63,18 @@ export function exchange(
       reject(error);
     };
     const onData = (chunk: Buffer): void => {
-      received = received.length === 0 ? chunk : Buffer.concat([received, chunk]);
+      chunks.push(chunk);
+      size += chunk.length;
+      // One copy of a large body: a copy for each chunk of it would take longer than all the rest.
+      if (size < wanted) return;
+      const received = Buffer.concat(chunks);
+      chunks = [received];
       try {
         const answer = decodeAnswer(received, options.method, performance.now() - startedMs);
-        if (answer === undefined) return;
+        if (typeof answer === 'number') {
+          wanted = answer;
+          return;
+        }
         settle();
         resolve(answer);
       } catch (error) {
@@ -79,17 +89,17 @@ export function exchange(
   });
 }
 
-/** Undefined while the answer is not complete. */
-function decodeAnswer(received: Buffer, method: string, durationMs: number): HttpAnswer | undefined {
+/** How many bytes it has at least, while the answer is not complete. */
+function decodeAnswer(received: Buffer, method: string, durationMs: number): HttpAnswer | number {
   const end = received.indexOf(endOfHeaders);
-  if (end < 0) return undefined;
+  if (end < 0) return received.length + 1;
   const [statusLine = '', ...lines] = received.toString('latin1', 0, end).split('\r\n');
   const status = Number(/^HTTP\/1\.1 ([1-5]\d\d) /.exec(statusLine)?.[1]);
   if (Number.isNaN(status)) throw new Error(`This is no status line: ${statusLine}`);
   const headers = headersOf(lines);
   const start = end + endOfHeaders.length;
   const length = bodyLength(status, method, headers);
-  if (received.length < start + length) return undefined;
+  if (received.length < start + length) return start + length;
   if (received.length > start + length) throw new Error('More came than the answer said.');
   const text = received.toString('utf8', start);
   const isJson = /json/.test(String(headers['content-type']));

@@ -36,7 +36,7 @@ interface RunResult extends Pick<JestResult, 'tally' | 'files'> {
 }
 
 /** More failed files than this are a defect, not a busy machine. */
-const MOST_RETRIED = 5;
+const MOST_RETRIED = 10;
 
 /** Runs one project of jest, shows its output, and returns the tally and how long each file took. */
 export async function runJest(run: JestRun): Promise<JestResult> {
