@@ -1,4 +1,5 @@
 import type { Metrics } from '@sealgate/observability';
+import type { SubscriptionWorker } from './data/subscription-worker.ts';
 import { outcomeOf, type SyncAnswer } from './domain/answer-sync.ts';
 import type { EventStreams } from './domain/event-streams.ts';
 import type { AssetLedger } from './domain/asset-ledger.ts';
@@ -97,23 +98,26 @@ export function answerMetrics(metrics: Metrics): (answer: Pick<SyncAnswer, 'stat
   return (answer) => answers.inc({ answer: outcomeOf(answer) });
 }
 
+/** A gauge without labels, read when it is collected. */
+function readGauge(metrics: Metrics, name: string, help: string, read: () => number): void {
+  metrics.gauge({ name, help, labels: {}, collect: (gauge) => gauge.set({}, read()) });
+}
+
 /** Number of running jobs of this process. */
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
-  const gauge = { name: 'peer_jobs_running', help: 'Jobs running in this process.', labels: {} };
-  metrics.gauge({ ...gauge, collect: (running) => running.set({}, worker.running) });
+  readGauge(metrics, 'peer_jobs_running', 'Jobs running in this process.', () => worker.running);
 }
 
 /** Streams of events of this process, and how far they are behind the ledger. */
 export function eventMetrics(metrics: Metrics, streams: Pick<EventStreams, 'size' | 'lag'>): void {
-  const gauge = (name: string, help: string, read: () => number) =>
-    metrics.gauge({ name, help, labels: {}, collect: (it) => it.set({}, read()) });
-  gauge('peer_event_streams', 'Open streams of events.', () => streams.size);
-  gauge(
+  readGauge(metrics, 'peer_event_streams', 'Open streams of events.', () => streams.size);
+  readGauge(
+    metrics,
     'peer_event_lag_blocks',
     'Blocks that the stream furthest behind has not read; records on the embedded ledger.',
     () => streams.lag.blocks,
   );
-  gauge('peer_event_lag_seconds', 'How long it has been behind.', () => streams.lag.seconds);
+  readGauge(metrics, 'peer_event_lag_seconds', 'How long it has been behind.', () => streams.lag.seconds);
 }
 
 const SUBSCRIPTION_STATES = ['active', 'failing', 'paused', 'stopped'] as const;
@@ -121,25 +125,22 @@ const SUBSCRIPTION_STATES = ['active', 'failing', 'paused', 'stopped'] as const;
 /** Subscriptions of all processes by state, and attempts and failed reads of this one. */
 export function subscriptionMetrics(
   metrics: Metrics,
-  read: () => {
-    readonly counts: Readonly<Record<(typeof SUBSCRIPTION_STATES)[number], number>>;
-    readonly unreadSeconds: number;
-  },
+  workerOf: () => Pick<SubscriptionWorker, 'counts' | 'unreadSeconds'>,
 ): { onAttempt(outcome: 'delivered' | 'failed'): void } {
   metrics.gauge({
     name: 'peer_subscriptions',
     help: 'Subscriptions by state; failing: the newest attempt failed; stopped: nothing was acknowledged for 72 hours.',
     labels: { state: SUBSCRIPTION_STATES },
     collect(gauge) {
-      for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, read().counts[state]);
+      for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, workerOf().counts[state]);
     },
   });
-  metrics.gauge({
-    name: 'peer_subscription_unread_seconds',
-    help: 'How long the events of a subscription that this process delivers could not be read; the longest, 0 if all are.',
-    labels: {},
-    collect: (gauge) => gauge.set({}, read().unreadSeconds),
-  });
+  readGauge(
+    metrics,
+    'peer_subscription_unread_seconds',
+    'How long the events of a subscription that this process delivers could not be read; the longest, 0 if all are.',
+    () => workerOf().unreadSeconds,
+  );
   const attempts = metrics.counter({
     name: 'peer_subscription_attempts_total',
     help: 'Attempts to deliver an event to its receiver.',

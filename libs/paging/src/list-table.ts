@@ -146,8 +146,9 @@ function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListSta
 
 /**
  * The statement of a page. Where all rows were counted, exactly those are found, by their places, and the page is cut out
- * of them before its columns are read; where there are more, or the index of the order has nothing between them, it is walked: a row that passes is never far. Left
- * to itself, the planner would walk for the last of ten rows through a million, or find a million to sort them.
+ * of them before its columns are read; where there are more, or the index of the order has nothing between them, it is
+ * walked: a row that passes is never far. Left to itself, the planner would walk for the last of ten rows through a
+ * million, or find a million to sort them.
  */
 function pageOf<Field extends string>(
   table: ListTable<Field>,
