@@ -86,6 +86,7 @@ describe('rules and dashboards', () => {
     expect(labels.get('http_requests_total')).toEqual(['route', 'method', 'status']);
     expect(labels.get('ledger_checkpoints_total')).toEqual([]);
     expect(labels.get('ledger_waiting_units')).toEqual([]);
+    expect(labels.get('peer_event_lag_seconds')).toEqual([]);
     expect(labels.has('http_request_total')).toBe(false);
     expect(texts.has('5xx')).toBe(true);
     expect(texts.has('50x')).toBe(false);
