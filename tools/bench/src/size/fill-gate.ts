@@ -10,6 +10,7 @@ import {
 import type { Surface } from '../surfaces/surface-process.ts';
 import { until } from '../until.ts';
 import { isFilled, THROUGH_DOORS } from './amounts.ts';
+import { copyCases } from './copy-cases.ts';
 import { createAll } from './create-all.ts';
 import type { FillAt } from './sized-surface.ts';
 
@@ -17,12 +18,17 @@ import type { FillAt } from './sized-surface.ts';
 export interface FilledGate {
   readonly rawKey: string;
   readonly sealed: readonly SealedSubject[];
+  /** Number of records of the ledger. */
+  readonly records: number;
 }
 
 const sealedOf = (cases: number): number => Math.min(THROUGH_DOORS, cases / 2);
 const fillConnections = 32;
 
-/** Everything comes through the doors: rows of the gate are signed by it, and its decisions are chained by process. */
+/**
+ * Decisions of cases, and those of the gate, come through the doors: they are signed and chained. So do ten thousand
+ * cases that wait for a decision; the others are copies of one of these.
+ */
 export async function fillGate(at: FillAt): Promise<FilledGate> {
   const { context, surface, amounts } = at;
   const venues = Array.from({ length: amounts.venues }, (_, number) => `venue-${number}`);
@@ -37,11 +43,16 @@ export async function fillGate(at: FillAt): Promise<FilledGate> {
     ...{ rawKey, subjects },
     venueOf: (subject) => venues[subject % venues.length]!,
   });
-  await send(at, newCases(surface, rawKey), amounts.cases - subjects);
+  const waiting = amounts.cases - subjects;
+  const throughDoors = Math.min(THROUGH_DOORS, waiting);
+  await send(at, newCases(surface, rawKey), throughDoors);
+  await copyCases(at, waiting - throughDoors);
   // While it is filled the machine may be too busy for its deadline: a denial is a decision, too.
   const { mustSay: _allow, ...checks } = checkLoad(surface, { rawKey, sealed });
   await untilLogged(at, await send(at, checks, amounts.decisions));
-  return { rawKey, sealed };
+  const text = 'SELECT count(*)::int AS records FROM ledger.records';
+  const [row] = await at.site.sql.query<{ records: number }>({ text });
+  return { rawKey, sealed, records: row!.records };
 }
 
 /** Cases of new subjects, which wait for a decision. */

@@ -23,19 +23,14 @@ const CACHED = 200;
 
 function filledGate(at: FillAt, gate: FilledGate): FilledSurface {
   const { amounts, site, context } = at;
-  const { sealed } = gate;
+  const { sealed, records } = gate;
   return {
     weights: [
       { what: 'case', rows: amounts.cases, tables: ['gate.cases', 'gate.timeline', 'gate.texts', 'gate.claims'] },
       { what: 'decision', rows: amounts.decisions, tables: ['gate.gate_decisions', 'gate.decision_counts'] },
-      {
-        what: 'sealed subject, besides its case',
-        rows: sealed.length,
-        tables: [
-          ...['gate.decisions', 'gate.seals', 'gate.eligibility', 'gate.eligibility_history'],
-          ...['ledger.records', 'ledger.ids', 'ledger.claims'],
-        ],
-      },
+      { what: 'subject', rows: amounts.cases, tables: ['gate.eligibility', 'gate.eligibility_history'] },
+      { what: 'decided and sealed case, besides', rows: sealed.length, tables: ['gate.decisions', 'gate.seals'] },
+      { what: 'record of the ledger', rows: records, tables: ['ledger.records', 'ledger.ids', 'ledger.claims'] },
       { what: 'venue', rows: amounts.venues, tables: ['gate.venues'] },
     ],
     faults: (surface) => checkDecisions(surface, { site, folder: context.folder }),
