@@ -27,12 +27,10 @@ export function gateMetrics(metrics: Metrics): GateMetrics {
     corrupt: () => corrupt.inc(),
     conflicted: () => conflicts.inc(),
     watchLog: (log) => {
-      const help = 'Decisions waiting to be written.';
-      metrics.gauge({
+      metrics.observedGauge({
         name: 'gate_waiting_decisions',
-        help,
-        labels: {},
-        collect: (gauge) => gauge.set({}, log.waiting),
+        help: 'Decisions waiting to be written.',
+        read: () => log.waiting,
       });
     },
   };

@@ -45,8 +45,11 @@ export function openReading({
     startTimer,
     onLost: (reason) => log.warn('reading_thread_lost', { reason }),
   });
-  const waiting = { name: 'ingest_waiting_bodies', help: 'Large bodies that are queued or being read.', labels: {} };
-  metrics.gauge({ ...waiting, collect: (gauge) => gauge.set({}, thread.depth) });
+  metrics.observedGauge({
+    name: 'ingest_waiting_bodies',
+    help: 'Large bodies that are queued or being read.',
+    read: () => thread.depth,
+  });
   own('reading thread', () => thread.close());
   return thread;
 }

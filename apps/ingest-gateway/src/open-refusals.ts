@@ -59,11 +59,10 @@ export function openRefusals(
   };
   const mostBytes = config.ledgerDriver === 'fabric' ? MOST_BYTES_ON_FABRIC : MOST_BYTES;
   const budget = new BodyBudget(BODY_BOUNDS, now);
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'sealgate_ingest_delivery_bytes',
     help: 'Bytes of bodies of deliveries in flight.',
-    labels: {},
-    collect: (gauge) => gauge.set({}, budget.bytes),
+    read: () => budget.bytes,
   });
   return {
     refused,

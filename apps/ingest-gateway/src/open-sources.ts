@@ -144,11 +144,10 @@ function watchFailing({
     level: 'debug',
     work: () => failing.keep((sourceIds) => acceptingSources(background, sourceIds)),
   });
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'sealgate_ingest_failing_sources',
     help: 'Sources that accept deliveries and whose recent signatures all failed, as seen by this process.',
-    labels: {},
-    collect: (gauge) => gauge.set({}, failing.count()),
+    read: () => failing.count(),
   });
   return failing;
 }

@@ -98,26 +98,32 @@ export function answerMetrics(metrics: Metrics): (answer: Pick<SyncAnswer, 'stat
   return (answer) => answers.inc({ answer: outcomeOf(answer) });
 }
 
-/** A gauge without labels, read when it is collected. */
-function readGauge(metrics: Metrics, name: string, help: string, read: () => number): void {
-  metrics.gauge({ name, help, labels: {}, collect: (gauge) => gauge.set({}, read()) });
-}
-
 /** Number of running jobs of this process. */
 export function jobMetrics(metrics: Metrics, worker: { readonly running: number }): void {
-  readGauge(metrics, 'peer_jobs_running', 'Jobs running in this process.', () => worker.running);
+  metrics.observedGauge({
+    name: 'peer_jobs_running',
+    help: 'Jobs running in this process.',
+    read: () => worker.running,
+  });
 }
 
 /** Streams of events of this process, and how far they are behind the ledger. */
 export function eventMetrics(metrics: Metrics, streams: Pick<EventStreams, 'size' | 'lag'>): void {
-  readGauge(metrics, 'peer_event_streams', 'Open streams of events.', () => streams.size);
-  readGauge(
-    metrics,
-    'peer_event_lag_blocks',
-    'Blocks that the stream furthest behind has not read; records on the embedded ledger.',
-    () => streams.lag.blocks,
-  );
-  readGauge(metrics, 'peer_event_lag_seconds', 'How long it has been behind.', () => streams.lag.seconds);
+  metrics.observedGauge({
+    name: 'peer_event_streams',
+    help: 'Open streams of events.',
+    read: () => streams.size,
+  });
+  metrics.observedGauge({
+    name: 'peer_event_lag_blocks',
+    help: 'Blocks that the stream furthest behind has not read; records on the embedded ledger.',
+    read: () => streams.lag.blocks,
+  });
+  metrics.observedGauge({
+    name: 'peer_event_lag_seconds',
+    help: 'How long it has been behind.',
+    read: () => streams.lag.seconds,
+  });
 }
 
 const SUBSCRIPTION_STATES = ['active', 'failing', 'paused', 'stopped'] as const;
@@ -135,12 +141,11 @@ export function subscriptionMetrics(
       for (const state of SUBSCRIPTION_STATES) gauge.set({ state }, workerOf().counts[state]);
     },
   });
-  readGauge(
-    metrics,
-    'peer_subscription_unread_seconds',
-    'How long the events of a subscription that this process delivers could not be read; the longest, 0 if all are.',
-    () => workerOf().unreadSeconds,
-  );
+  metrics.observedGauge({
+    name: 'peer_subscription_unread_seconds',
+    help: 'How long the events of a subscription that this process delivers could not be read; the longest, 0 if all are.',
+    read: () => workerOf().unreadSeconds,
+  });
   const attempts = metrics.counter({
     name: 'peer_subscription_attempts_total',
     help: 'Attempts to deliver an event to its receiver.',

@@ -115,10 +115,10 @@ export function secretWatch(options: SecretWatchOptions): SecretWatch {
   let checkedAtMs = -Infinity;
   let reportedDiffering = '';
   const own = ownAccepted(options.accepted, log);
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'server_secret_missing_rows',
     help: 'Rows made with a server secret that this process does not have.',
-    collect: (gauge) => gauge.set({}, missingRows),
+    read: () => missingRows,
   });
 
   const record = async (): Promise<void> => {

@@ -119,6 +119,17 @@ describe('Metrics', () => {
     expect(await metrics.text()).toContain('pool_connections{state="idle",service="case-gate"} 1');
   });
 
+  it('reads an observed gauge before every scrape, and keeps the last value while there is none', async () => {
+    const metrics = metricsFor();
+    let depth: number | undefined = 3;
+    metrics.observedGauge({ name: 'waiting_units', help: 'Units.', read: () => depth });
+    expect(await metrics.text()).toContain('waiting_units{service="case-gate"} 3');
+    depth = undefined;
+    expect(await metrics.text()).toContain('waiting_units{service="case-gate"} 3');
+    depth = 0;
+    expect(await metrics.text()).toContain('waiting_units{service="case-gate"} 0');
+  });
+
   it('increments and decrements a gauge', async () => {
     const metrics = metricsFor();
     const running = metrics.gauge({ name: 'running', help: 'Running.' }).child({});

@@ -158,6 +158,18 @@ export class Metrics {
     };
   }
 
+  /** A number maintained elsewhere and read before every scrape; while it is undefined, the last one is shown. */
+  observedGauge({
+    read,
+    ...definition
+  }: MetricDefinition<Record<never, never>> & { readonly read: () => number | undefined }): void {
+    const collect = (gauge: Gauge<Record<never, never>>): void => {
+      const value = read();
+      if (value !== undefined) gauge.set({}, value);
+    };
+    this.gauge({ ...definition, collect });
+  }
+
   gauge<const Sets extends LabelSets = Record<never, never>>(definition: GaugeDefinition<Sets>): Gauge<Sets> {
     const collect = (): void => collectQuietly(() => definition.collect?.(gauge));
     const inner = new prom.Gauge({ ...this.#configured(definition, 'gauge'), collect });

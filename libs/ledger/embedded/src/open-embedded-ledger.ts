@@ -59,8 +59,11 @@ export async function openEmbeddedLedger(options: OpenLedgerOptions): Promise<Op
     onUnexpected: (error) => log.error('append_refused', { reason: String(error) }),
     onResult: countStored(metrics, options.onResult),
   });
-  const depth = { name: 'ledger_waiting_units', help: 'Units queued or being written.', labels: {} };
-  metrics.gauge({ ...depth, collect: (gauge) => gauge.set({}, ledger.depth) });
+  metrics.observedGauge({
+    name: 'ledger_waiting_units',
+    help: 'Units queued or being written.',
+    read: () => ledger.depth,
+  });
   own('partitions', keepPartitionsAhead(background, { log, metrics }));
   own('ledger', () => ledger.drain());
   if (integrator !== undefined) {
@@ -110,12 +113,10 @@ function openArchiver(
     now,
     onError: logUnwritten,
   });
-  const help = 'Archive files and channels that still hold erased content because they could not be rewritten.';
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'ledger_unwritten_erasures',
-    help,
-    labels: {},
-    collect: (gauge) => gauge.set({}, archiver.unwritten),
+    help: 'Archive files and channels that still hold erased content because they could not be rewritten.',
+    read: () => archiver.unwritten,
   });
   const loop = backgroundLoop({
     work: () => archiver.writeErasures(),
@@ -227,12 +228,10 @@ function openIntegrator(
     onError: (error) =>
       log.error('integrator_failed', { reason: error instanceof Error ? (error.stack ?? '') : String(error) }),
   });
-  const halted = 'Channels halted because they differ from what was signed.';
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'ledger_halted_channels',
-    help: halted,
-    labels: {},
-    collect: (gauge) => gauge.set({}, integrator.halted.size),
+    help: 'Channels halted because they differ from what was signed.',
+    read: () => integrator.halted.size,
   });
   return integrator;
 }

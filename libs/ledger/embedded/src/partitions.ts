@@ -25,12 +25,10 @@ export function keepPartitionsAhead(
   let retryMs = FIRST_RETRY_MS;
   let pauseMs = everyMs;
 
-  const help = 'Partitions of ledger.records ahead of the one that the longest channel writes to.';
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'ledger_partitions_ahead',
-    help,
-    labels: {},
-    collect: (gauge) => ahead !== undefined && gauge.set({}, ahead),
+    help: 'Partitions of ledger.records ahead of the one that the longest channel writes to.',
+    read: () => ahead,
   });
   /** Logs each problem once, not at every attempt. */
   const report = (problem: string | undefined, level: 'warn' | 'error' = 'warn') => {

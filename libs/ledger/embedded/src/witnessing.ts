@@ -272,11 +272,10 @@ export function openWitnessing(
     checked: checkedCheckpoints(config.ledgerOrigin, verifier),
     onAnswer: (witness, outcome) => answers.child({ witness, outcome }).inc(),
   });
-  metrics.gauge({
+  metrics.observedGauge({
     name: 'ledger_uncosigned_logs',
     help: 'Logs whose published checkpoint has fewer cosignatures than the policy requires.',
-    labels: {},
-    collect: (gauge) => gauge.set({}, witnessing.short),
+    read: () => witnessing.short,
   });
   return witnessing;
 }

@@ -92,12 +92,7 @@ export function fabricObserver(metrics: Metrics, log: Log, stateOf: () => Fabric
     labels: { reason: RETRIES },
   });
   const gauge = (name: string, help: string, read: (state: FabricState) => number) =>
-    metrics.gauge({
-      name,
-      help,
-      labels: {},
-      collect: (it) => it.set({}, read(stateOf())),
-    });
+    metrics.observedGauge({ name, help, read: () => read(stateOf()) });
   gauge('ledger_gateway_calls', 'Calls in progress to peers.', ({ calls }) => calls);
   gauge('ledger_window', 'Maximum concurrent calls.', ({ window }) => window);
   gauge('ledger_queue_length', 'Calls queued for the window.', ({ queued }) => queued);

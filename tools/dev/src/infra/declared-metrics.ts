@@ -11,7 +11,7 @@ interface DeclaredMetrics {
 
 const SOURCE = /^(?:(?:apps|libs)\/(?!e2e\/).*|tools\/verify)\/src\/.*(?<!\.(?:spec|fixture|contract))\.ts$/;
 const DECLARES =
-  /\bgauge\(\s*\{|\bmetrics\s*\.(?:counter|gauge|histogram|observedCounter)\(|\.(?:counter|histogram)\(\{/;
+  /\bgauge\(\s*\{|\bmetrics\s*\.(?:counter|gauge|histogram|observedCounter|observedGauge)\(|\.(?:counter|histogram)\(\{/;
 const METRIC_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/;
 
 /**
