@@ -103,6 +103,7 @@ async function loadsOf(at: FillAt, gate: FilledGate, surface: Surface): Promise<
     page('decisions, middle', `decisions?limit=100&to=${decisions.middle}`),
     page('decisions, last', `decisions?limit=100&to=${decisions.last}`),
     look(operator, 'search for a case', {
+      target: 'sizeAnswer',
       paths: some.map(({ subjectRef }) => `/admin/v1/cases?q=${subjectRef.slice(5, 17)}`),
     }),
   ];
