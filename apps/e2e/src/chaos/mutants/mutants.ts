@@ -4,7 +4,7 @@ export interface Mutant {
   /** What is wrong with it, as a sentence. */
   readonly defect: string;
   /** Of which program. */
-  readonly surface: 'risk-partner' | 'case-gate' | 'ledger-peer' | 'ingest-gateway';
+  readonly surface: 'risk-partner' | 'case-gate' | 'ledger-peer' | 'ingest-gateway' | 'console';
   /** From the root of the checkout; TypeScript or SQL. */
   readonly file: string;
   /** Occurs once. */
@@ -136,6 +136,25 @@ export const MUTANTS: readonly Mutant[] = [
     replace: `process.getBuiltinModule('node:fs').openSync('/dev/null');
   let records = nameRecords(order, order.ids);`,
     breaks: 'no process leaks',
+  },
+  {
+    name: 'memory-leaked',
+    defect: 'Each write keeps 256 KiB for good.',
+    surface: 'ingest-gateway',
+    file: 'apps/ingest-gateway/src/domain/write-records.ts',
+    find: 'let records = nameRecords(order, order.ids);',
+    replace: `((globalThis as { kept?: Buffer[] }).kept ??= []).push(Buffer.alloc(262_144, 1));
+  let records = nameRecords(order, order.ids);`,
+    breaks: 'no process leaks',
+  },
+  {
+    name: 'session-never-ends',
+    defect: 'The console takes the cookie of somebody who has signed out.',
+    surface: 'console',
+    file: 'apps/console/src/session-guard.ts',
+    find: 'if (session !== undefined && (await isLive(session)))',
+    replace: 'if (session !== undefined && isLive !== undefined)',
+    breaks: 'a session at the console',
   },
   {
     name: 'decision-unlogged',
