@@ -33,8 +33,12 @@ export type ListCondition = readonly [sql: string, value: unknown];
 /** Which rows a filter means. */
 export interface ListWhere {
   readonly conditions: readonly ListCondition[];
-  /** What follows from them, in the form of an index that has no order: left out where an order is walked. */
-  readonly indexed?: readonly ListCondition[];
+  /** Further conditions, which an index without an order answers all at once. */
+  readonly marked?: {
+    readonly conditions: readonly ListCondition[];
+    /** The same in the form of that index: left out where an order is walked. */
+    readonly index: ListCondition;
+  };
   /** Elements that the index of sequences has besides them: who owns the rows. */
   readonly scope?: readonly string[];
   /** Fields of orders of which an index has the rows of the conditions side by side: walked, however few they are. */
@@ -101,7 +105,8 @@ export function tableList<Filter, Row, const Field extends string, Columns exten
       const count = async (statement: ListStatement) =>
         (await sql.query<{ counted: number }>(statement))[0]?.counted ?? 0;
       // What is in most rows is soon counted without the index, which would read an entry for each of them.
-      if (isIndexed(table, search) && (await count(firstCountOf(table, wanted))) >= COUNT_LIMIT) return COUNT_LIMIT;
+      const hasIndex = wanted.marked !== undefined || isIndexed(table, search);
+      if (hasIndex && (await count(firstCountOf(table, wanted))) >= COUNT_LIMIT) return COUNT_LIMIT;
       return count(countOf(table, wanted));
     },
     async rows(wanted) {
@@ -124,7 +129,7 @@ function countOf(table: AnyTable, wanted: Searched): ListStatement {
   };
 }
 
-/** Rows that are looked at for words before their index is asked. */
+/** Rows that are looked at for marks and words before their index is asked. */
 const FIRST_ROWS = 2 * COUNT_LIMIT;
 
 const hasWords = (search: Search | undefined): search is Search => search !== undefined && search.words.length > 0;
@@ -133,13 +138,15 @@ const isIndexed = ({ searched }: AnyTable, search: Search | undefined): boolean 
   searched !== undefined && hasWords(search);
 
 /** The same count among the first rows that pass the other conditions. */
-function firstCountOf(table: AnyTable, { search, ...wanted }: Searched): ListStatement {
+function firstCountOf(table: AnyTable, { search, marked, ...wanted }: Searched): ListStatement {
   const values: unknown[] = [];
+  const place = (value: unknown) => `$${values.push(value)}`;
   const where = conditionsOf(table, wanted, { values, byIndex: true });
-  const patterns = `$${values.push(search?.patterns)}`;
+  const words: ListCondition[] = hasWords(search) ? [['l.folded LIKE ALL ($)', search.patterns]] : [];
+  const passes = [...(marked?.conditions ?? []), ...words].map((condition) => placed(condition, place)).join(' AND ');
   return {
-    text: `SELECT count(*)::int AS counted FROM (SELECT l.folded FROM ${table.from}${where} LIMIT ${FIRST_ROWS}) first
-            WHERE first.folded LIKE ALL (${patterns})`,
+    text: `SELECT count(*)::int AS counted
+             FROM (SELECT ${passes} AS passes FROM ${table.from}${where} LIMIT ${FIRST_ROWS}) first WHERE passes`,
     values,
   };
 }
@@ -203,6 +210,9 @@ function pageOf<Field extends string>(
 type AnyTable = Pick<ListTable<string>, 'from' | 'searched'>;
 type Searched = ListWhere & { readonly search?: Search | undefined };
 
+const placed = ([sql, value]: ListCondition, place: (value: unknown) => string): string =>
+  sql.replace('$', () => place(value));
+
 const joined = (where: string, rest: string): string => {
   if (rest === '') return where;
   return where === '' ? ` WHERE ${rest}` : `${where} AND ${rest}`;
@@ -210,12 +220,12 @@ const joined = (where: string, rest: string): string => {
 
 function conditionsOf(
   { searched }: AnyTable,
-  { conditions, indexed = [], search, scope = [] }: Searched,
+  { conditions, marked, search, scope = [] }: Searched,
   { values, byIndex }: { readonly values: unknown[]; readonly byIndex: boolean },
 ): string {
   const place = (value: unknown) => `$${values.push(value)}`;
-  const all = byIndex ? [...conditions, ...indexed] : conditions;
-  const texts = all.map(([sql, value]) => sql.replace('$', () => place(value)));
+  const ofMarks = marked === undefined ? [] : [...marked.conditions, ...(byIndex ? [marked.index] : [])];
+  const texts = [...conditions, ...ofMarks].map((condition) => placed(condition, place));
   if (hasWords(search)) {
     const { grams, patterns } = search;
     const sql = byIndex && searched !== undefined ? searched : 'l.folded LIKE ALL ($patterns)';

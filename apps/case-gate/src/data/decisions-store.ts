@@ -128,20 +128,17 @@ const decisionList = (sql: Sql) =>
     orders: { evaluated_at: { by: 'l.evaluated_at', type: 'timestamptz' } },
     whereOf({ environment, from, to, ...filter }: DecisionFilter) {
       const names = Object.keys(MARKS) as (keyof typeof MARKS)[];
-      const equal = names.flatMap((name) => (filter[name] === undefined ? [] : [[name, filter[name]] as const]));
-      const marks = equal.map(([name, value]) => `${environment} ${MARKS[name]} ${value}`);
+      const given = names.filter((name) => filter[name] !== undefined);
+      const equal = given.map((name): ListCondition => [`l.${name} = $`, filter[name]]);
+      const marks = given.map((name) => `${environment} ${MARKS[name]} ${filter[name]}`);
+      const index: ListCondition = [HAS_MARKS, marks];
       const times: ListCondition[] = [
         ['l.evaluated_at >= $', from],
         ['l.evaluated_at < $', to],
       ];
       return {
-        conditions: [
-          ['l.environment = $', environment],
-          ...equal.map(([name, value]): ListCondition => [`l.${name} = $`, value]),
-          ...times.filter(([, value]) => value !== undefined),
-        ],
-        indexed: equal.length === 0 ? [] : [[HAS_MARKS, marks]],
-        walked: equal.length === 0 ? ['evaluated_at'] : [],
+        conditions: [['l.environment = $', environment], ...times.filter(([, value]) => value !== undefined)],
+        ...(equal.length === 0 ? { walked: ['evaluated_at'] } : { marked: { conditions: equal, index } }),
       };
     },
     read: decisionOf,

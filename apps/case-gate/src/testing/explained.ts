@@ -15,10 +15,10 @@ export async function emptyGate(): Promise<{ readonly sql: Database; readonly st
   return { sql, stop };
 }
 
-/** Runs what a route does, and asserts that none of its statements reads more rows. */
+/** Runs what a route does, and asserts that none of its statements reads more rows, or more entries of an index. */
 export async function expectBounded(
   sql: Sql,
-  { name, mostRows }: { readonly name: string; readonly mostRows: number },
+  { name, mostRows, mostEntries = Infinity }: { name: string; mostRows: number; mostEntries?: number },
   work: (noting: Database) => Promise<unknown>,
 ): Promise<void> {
   const asked: Statement[] = [];
@@ -28,6 +28,7 @@ export async function expectBounded(
   for (const statement of asked) {
     const cost = await costOf(sql, statement);
     process.stdout.write(costLine(name, cost));
-    expect({ name, isBound: cost.rows <= mostRows || cost }).toEqual({ name, isBound: true });
+    const isBound = (cost.rows <= mostRows && cost.entries <= mostEntries) || cost;
+    expect({ name, isBound }).toEqual({ name, isBound: true });
   }
 }

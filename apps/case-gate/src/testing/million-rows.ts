@@ -93,5 +93,6 @@ const AT = `timestamptz '2030-01-01' + n * interval '1 second'`;
 /** As ids are made: the time first. */
 const idOf = (prefix: string) =>
   `'${prefix}' || lpad(to_hex(1893456000000 + n::bigint * 1000), 12, '0') || substr(md5(n::text), 1, 20)`;
-/** One in a thousand is under way, a few are oddities. */
-const STATUS = `CASE WHEN n % 1000 = 0 THEN 'in_review' WHEN n % 100000 = 1 THEN 'withdrawn' WHEN n % 3 = 0 THEN 'expired' ELSE 'sealed' END`;
+/** Old cases have expired, and only among the newest is one in a thousand under way; a few are oddities. */
+const STATUS = `CASE WHEN n % 100000 = 1 THEN 'withdrawn' WHEN n < 0.4 * $1 OR n % 3 = 0 THEN 'expired'
+  WHEN n > 0.7 * $1 AND n % 1000 < 3 THEN 'in_review' ELSE 'sealed' END`;
