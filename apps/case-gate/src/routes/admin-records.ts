@@ -1,8 +1,17 @@
 import { DECISION_HEAD_TYPE } from '@sealgate/envelope';
 import { AppError } from '@sealgate/errors';
-import { adminBase, adminRoute, exportedList, listRoute, period, rowsOf, type AdminCaller } from '@sealgate/admin-api';
+import {
+  adminBase,
+  adminRoute,
+  exportedList,
+  ledgerCall,
+  listRoute,
+  period,
+  rowsOf,
+  type AdminCaller,
+} from '@sealgate/admin-api';
 import { named, type Route } from '@sealgate/http';
-import { LedgerUnavailableError, type StoredRecord } from '@sealgate/ledger-port';
+import type { StoredRecord } from '@sealgate/ledger-port';
 import { Type } from '@sinclair/typebox';
 import type { DecisionsStore } from '../data/decisions-store.ts';
 import { LoggedDecision } from '../domain/gate-decision.ts';
@@ -114,11 +123,11 @@ function proofRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
       `within about a minute, and if more than ${MOST_FOLLOWING} decisions or dropped ones lie between.`,
     params: Type.Object({ decision_id: IdText }),
     responses: { 200: { description: 'The proof.', schema: DecisionProof } },
-    errors: ['NOT_FOUND', 'LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'NOT_FOUND', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     async handler({ params }) {
       const row = await ports.decisions.find(params.decision_id);
       if (row === undefined) throw new AppError('NOT_FOUND', 'There is no such decision.');
-      const { decision, prevHash, following, head, proved } = await fromLedger(proveDecision(ports, row));
+      const { decision, prevHash, following, head, proved } = await ledgerCall(proveDecision(ports, row));
       const record = { ...head, data: head.data as object };
       const { receipt, proof } = proved;
       return {
@@ -158,16 +167,16 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     operationId: 'listDecisionHeads',
     summary: 'List the heads of decision chains in the ledger, by process and sequence number, each with its proof',
     filters: ofProcess,
-    errors: ['LEDGER_UNAVAILABLE'],
+    errors: ['FORBIDDEN', 'RECORD_ARCHIVED', 'LEDGER_UNAVAILABLE'],
     name: 'decision-heads',
     boundTo: ['process'],
     async rows({ process, limit, after }) {
       const prefix = `decisions_${process === undefined ? '' : `${process}_`}`;
       const order = { channel, type: DECISION_HEAD_TYPE, limit };
-      const found = await fromLedger(embedded.query({ ...order, afterId: after ?? prefix }));
+      const found = await ledgerCall(embedded.query({ ...order, afterId: after ?? prefix }));
       const records = found.filter(({ id }) => id.startsWith(prefix));
       // The last one of a full answer is not shown.
-      const proofs = await fromLedger(
+      const proofs = await ledgerCall(
         Promise.all(records.slice(0, limit - 1).map(({ id }) => embedded.prove(channel, id))),
       );
       return records.map((record, place) => ({ record, proved: proofs[place] }));
@@ -180,14 +189,4 @@ function headsRoute(ports: AdminRecordsPorts): Route<AdminCaller> {
     },
     cursors,
   });
-}
-
-/** @throws AppError LEDGER_UNAVAILABLE, with the ledger's own reason: as long as records are indexed by type, that. */
-async function fromLedger<Answer>(answer: Promise<Answer>): Promise<Answer> {
-  try {
-    return await answer;
-  } catch (cause) {
-    if (!(cause instanceof LedgerUnavailableError)) throw cause;
-    throw new AppError('LEDGER_UNAVAILABLE', cause.message, { retryAfterSeconds: 1, cause });
-  }
 }
