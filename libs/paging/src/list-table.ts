@@ -104,9 +104,11 @@ export function tableList<Filter, Row, const Field extends string, Columns exten
       const wanted = { ...whereOf(filter as Filter), search };
       const count = async (statement: ListStatement) =>
         (await sql.query<{ counted: number }>(statement))[0]?.counted ?? 0;
-      // What is in most rows is soon counted without the index, which would read an entry for each of them.
       const hasIndex = wanted.marked !== undefined || isIndexed(table, search);
-      if (hasIndex && (await count(firstCountOf(table, wanted))) >= COUNT_LIMIT) return COUNT_LIMIT;
+      const among = (rows: number) => count(firstCountOf(table, wanted, rows));
+      // What is in most rows is soon counted without the index, which would read an entry for each of them.
+      const isCommon = hasIndex && (await among(PROBED_ROWS)) >= PROBED_ROWS / 2;
+      if (isCommon && (await among(FIRST_ROWS)) >= COUNT_LIMIT) return COUNT_LIMIT;
       return count(countOf(table, wanted));
     },
     async rows(wanted) {
@@ -129,7 +131,8 @@ function countOf(table: AnyTable, wanted: Searched): ListStatement {
   };
 }
 
-/** Rows that are looked at for marks and words before their index is asked. */
+/** Rows that are looked at for marks and words before their index is asked: some, and where half of these pass, more. */
+const PROBED_ROWS = 1_000;
 const FIRST_ROWS = 2 * COUNT_LIMIT;
 
 const hasWords = (search: Search | undefined): search is Search => search !== undefined && search.words.length > 0;
@@ -137,8 +140,8 @@ const hasWords = (search: Search | undefined): search is Search => search !== un
 const isIndexed = ({ searched }: AnyTable, search: Search | undefined): boolean =>
   searched !== undefined && hasWords(search);
 
-/** The same count among the first rows that pass the other conditions. */
-function firstCountOf(table: AnyTable, { search, marked, ...wanted }: Searched): ListStatement {
+/** The same count among so many rows, the first that pass the other conditions. */
+function firstCountOf(table: AnyTable, { search, marked, ...wanted }: Searched, rows: number): ListStatement {
   const values: unknown[] = [];
   const place = (value: unknown) => `$${values.push(value)}`;
   const where = conditionsOf(table, wanted, { values, byIndex: true });
@@ -146,7 +149,7 @@ function firstCountOf(table: AnyTable, { search, marked, ...wanted }: Searched):
   const passes = [...(marked?.conditions ?? []), ...words].map((condition) => placed(condition, place)).join(' AND ');
   return {
     text: `SELECT count(*)::int AS counted
-             FROM (SELECT ${passes} AS passes FROM ${table.from}${where} LIMIT ${FIRST_ROWS}) first WHERE passes`,
+             FROM (SELECT ${passes} AS passes FROM ${table.from}${where} LIMIT ${rows}) first WHERE passes`,
     values,
   };
 }
