@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { Pool, type PoolClient, type PoolConfig } from 'pg';
 import { activeSpan } from '@sealgate/observability';
+import { DatabaseUnavailableError } from './database-errors.ts';
 import { FairTurns } from './fair-turns.ts';
 import { lookingClient } from './looking.ts';
 
@@ -49,7 +50,7 @@ export class BoundedPool extends Pool {
       if (state !== 'waiting') return;
       state = 'late';
       withdraw?.();
-      give(new Error('No connection became free before the deadline.'));
+      give(new DatabaseUnavailableError('No connection became free before the deadline.', { sent: false }));
     };
     // Sockets are polled once more first: what arrived while this process was busy counts.
     const timer = setTimeout(() => setImmediate(giveUp), Math.min(waitMs, this.#waitMs));

@@ -142,16 +142,23 @@ const PRISMA_LOST = /^(P1001|P1008|P1017|P2024|P2028|ETIMEDOUT)$/;
 /** The same in its adapter, which reports a raw statement only so. */
 const ADAPTER_LOST: ReadonlySet<unknown> = new Set(['DatabaseNotReachable', 'SocketTimeout', 'ConnectionClosed']);
 
+/** What pg says of a connection that was cut, without a code; the adapter passes it on as it is. */
+const PG_LOST = /^(Connection terminated|Client has encountered a connection error|Client was closed)/;
+/** Errors of a socket that the adapter passes on as well. */
+const SOCKET_LOST = /^(ECONN[A-Z]+|EPIPE|EHOSTUNREACH|ENETUNREACH|ENETDOWN)$/;
+
 /** Whether a call of Prisma ended without an answer of the database, which may answer again by now. */
 export function isConnectionLost(error: unknown): boolean {
   return causesOf(error).some((cause) => {
     if (cause instanceof DatabaseUnavailableError || ADAPTER_LOST.has(cause['kind'])) return true;
-    const { code, originalCode } = cause;
+    const { code, originalCode, message } = cause;
+    if (typeof message === 'string' && PG_LOST.test(message)) return true;
     return [code, originalCode].some((text) => typeof text === 'string' && isLostCode(text));
   });
 }
 
-const isLostCode = (code: string): boolean => PRISMA_LOST.test(code) || UNAVAILABLE.test(code);
+const isLostCode = (code: string): boolean =>
+  PRISMA_LOST.test(code) || SOCKET_LOST.test(code) || UNAVAILABLE.test(code);
 
 /** Of those the ones after which nothing was written: no connection or transaction was to be had, or it was undone. */
 const UNDONE = /^(P1001|P2024|P2028|53...|25006|25P0[34]|57014)$/;

@@ -56,6 +56,8 @@ describe('mapOutages', () => {
     ['OUTCOME_UNKNOWN', 'met its deadline', { cause: { code: 'ETIMEDOUT' } }],
     ['OUTCOME_UNKNOWN', 'lost its connection in a raw statement', rawStatement({ kind: 'ConnectionClosed' })],
     ['OUTCOME_UNKNOWN', 'met a server that shut down', rawStatement({ kind: 'postgres', originalCode: '57P01' })],
+    ['OUTCOME_UNKNOWN', 'lost its socket', { code: 'EPIPE' }],
+    ['OUTCOME_UNKNOWN', 'was cut off', { message: 'Connection terminated unexpectedly' }],
     ['OUTCOME_UNKNOWN', 'was sent', { cause: new DatabaseUnavailableError('Away.', { sent: true }) }],
   ])('tells %s where a write of Prisma %s', async (code, _what, more) => {
     const error = Object.assign(new Error('Transaction API error'), more);
@@ -71,6 +73,9 @@ describe('mapOutages', () => {
     ['our deadline in it', { cause: { code: 'ETIMEDOUT' } }],
     ['a lost connection in a raw statement', rawStatement({ kind: 'SocketTimeout' })],
     ['a cancelled raw statement', rawStatement({ kind: 'postgres', originalCode: '57014' })],
+    ['a socket that was reset', { code: 'ECONNRESET' }],
+    ['a connection that was cut', { message: 'Connection terminated unexpectedly' }],
+    ['a connection that was cut before', { message: 'Client has encountered a connection error and is not queryable' }],
     ['our own error in it', { cause: new DatabaseUnavailableError('Away.', { sent: true }) }],
   ])('treats a lost connection or transaction of Prisma (%s) as an outage', async (_what, more) => {
     const error = Object.assign(new Error('Transaction API error'), more);
