@@ -148,12 +148,14 @@ export const MUTANTS: readonly Mutant[] = [
     breaks: 'no process leaks',
   },
   {
-    name: 'session-never-ends',
-    defect: 'The console takes the cookie of somebody who has signed out.',
+    name: 'session-of-another',
+    defect: 'The console asks with the token of whoever was there last.',
     surface: 'console',
-    file: 'apps/console/src/session-guard.ts',
-    find: 'if (session !== undefined && (await isLive(session)))',
-    replace: 'if (session !== undefined && isLive !== undefined)',
+    file: 'apps/console/src/domain/access-tokens.ts',
+    find: `const known = this.#knownOf(session);
+    const kept`,
+    replace: `const known = [...this.#known.values()].at(-1) ?? this.#knownOf(session);
+    const kept`,
     breaks: 'a session at the console',
   },
   {
