@@ -1,4 +1,5 @@
 import { fillTable } from '@sealgate/local-services';
+import { timeText } from '../surfaces/resource-copies.ts';
 import type { FillAt } from './sized-surface.ts';
 
 /** Copies came in over so many days before the model: fewer than a case waits for its decision. */
@@ -64,8 +65,6 @@ export async function copyCases({ site }: FillAt, count: number): Promise<void> 
   });
   await requireHash(site, ofCase);
 }
-
-const timeText = (at: string): string => `to_char((${at}) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /** SQL of the hash of the first event of a case: SHA-256 of its canonical form. */
 const hashText = (data: string, at: string): string =>

@@ -25,7 +25,8 @@ export interface MutatedRun {
   readonly env: Readonly<Record<string, string>>;
 }
 
-const CONSOLE = 'console';
+/** The surface that needs another one to forward to. */
+export const CONSOLE = 'console';
 const BESIDE_CONSOLE = 'ingest-gateway';
 const LIST = join(workspaceRoot, 'apps/e2e/src/chaos/mutants/mutants.ts');
 /** Each run of one mutant is twice as long as the one before. */

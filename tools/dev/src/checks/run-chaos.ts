@@ -1,10 +1,9 @@
 import { parseArgs } from 'node:util';
 import { buildSurface } from '../surfaces/bundled.ts';
 import { messageOf, UserError } from '../start/user-error.ts';
-import { catchMutants } from './catch-mutants.ts';
+import { catchMutants, CONSOLE } from './catch-mutants.ts';
 import { runJest } from './run-jest.ts';
 
-const CONSOLE = 'console';
 const SURFACES = ['ingest-gateway', 'case-gate', 'risk-partner', 'ledger-peer', CONSOLE];
 const USUAL_MINUTES = 60;
 /** Starting, settling and judging, beside the minutes under fire. */

@@ -17,7 +17,7 @@ const METRIC_NAME = /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/;
 /**
  * Finds the metrics of all surfaces in their sources, because no process has them all: a Fabric driver's metrics are
  * absent with the embedded ledger. A declaration is an object with `name` and `help`, with the keys of its `labels`;
- * or, without labels, the first of the strings in a call of a local function.
+ * or, without labels, the first of two strings in a call of a local function.
  */
 export function declaredMetrics(): DeclaredMetrics {
   const labels = new Map<string, readonly string[]>();
@@ -50,8 +50,9 @@ function declaredBy(node: ts.Node): { name: string; labels: string[] } | undefin
     };
   }
   if (ts.isCallExpression(node)) {
-    const [name, help] = node.arguments.filter(ts.isStringLiteral);
-    if (name !== undefined && help !== undefined && METRIC_NAME.test(name.text)) return { name: name.text, labels: [] };
+    const [name, help] = node.arguments;
+    const isPair = name !== undefined && help !== undefined && ts.isStringLiteral(name) && ts.isStringLiteral(help);
+    if (isPair && METRIC_NAME.test(name.text)) return { name: name.text, labels: [] };
   }
   return undefined;
 }
