@@ -40,7 +40,7 @@ const FAULTS: readonly FaultKind[] = [...replicaFaults, ...redisFaults, ...postg
 
 const WARM_MS = 3_000;
 /** The short form shares its machine: more requests prove nothing, and take the CPU from what restarts. */
-const SHORT_PAUSE_MS = 150;
+const SHORT_PAUSE_MS = 250;
 const CALM_MS = 8_000;
 const READY_WITHIN_MS = 60_000;
 const LAST_ANSWERS_WITHIN_MS = 60_000;
@@ -151,7 +151,7 @@ async function killing(run: Run, isOver: () => boolean): Promise<void> {
 
 const KILLED_AT_ONCE = 3;
 /** A process that begins is slow: without a pause most of the machine would start, and little would be asked. */
-const KILL_PAUSE_MS = 1_000;
+const KILL_PAUSE_MS = 4_000;
 
 async function struckBy(run: Run, kind: FaultKind): Promise<void> {
   const random = run.random.fork(`fault ${run.struck.length}`);

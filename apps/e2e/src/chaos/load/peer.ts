@@ -76,7 +76,7 @@ async function followed(
 }
 
 const assetsOf = (random: Random, number: number): { readonly id: string; readonly type: string }[] =>
-  Array.from({ length: random.between(1, 5) }, (_, n) => ({
+  Array.from({ length: random.between(1, 3) }, (_, n) => ({
     id: `ast-${random.text(20)}`,
     type: 'asset',
     data: { number, n },
