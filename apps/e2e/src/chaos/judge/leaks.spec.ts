@@ -26,6 +26,12 @@ describe('no leaks', () => {
     ]);
   });
 
+  it('lets a process that has just begun become warm', async () => {
+    const young = { ...quiet, residentKib: 140_000 };
+    expect(await broken(young, { ...young, residentKib: 312_000 })).toEqual([]);
+    expect(await broken(young, { ...young, residentKib: 370_000 })).toHaveLength(1);
+  });
+
   it('does not compare one life with another', async () => {
     expect(await verdictOf(leaks(), [quiet, { ...quiet, pid: 2, descriptors: 900 }])).toMatchObject({
       judged: 0,
