@@ -21,6 +21,8 @@ export interface Report {
   readonly totals: Readonly<Record<string, number>>;
   readonly verdicts: readonly Verdict[];
   readonly historyFile: string;
+  /** The options that draw the same again. */
+  readonly options: string;
 }
 
 const most = (values: readonly number[]): string =>
@@ -42,7 +44,7 @@ function tableOf(rows: readonly (readonly string[])[]): string {
 
 /** What a run did and found, for people. */
 export function reportText(report: Report): string {
-  const { seed, commit, startedAt, seconds, struck, missing, totals, verdicts, historyFile } = report;
+  const { seed, commit, startedAt, seconds, struck, missing, totals, verdicts, historyFile, options } = report;
   const names = [...new Set(struck.map(({ name }) => name))].toSorted();
   const head = ['fault', 'times', 'requests', 'unknown', 'slowest ms', 'write again ms', 'did'];
   const rows = names.map((name) => {
@@ -72,7 +74,7 @@ export function reportText(report: Report): string {
     verdictTable(verdicts),
     '',
     `history: ${historyFile}`,
-    `again:   npm run chaos -- --seed ${seed}`,
+    `again:   npm run chaos -- ${options}`,
     '',
   ].join('\n');
 }

@@ -4,6 +4,8 @@ import { dirname } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '@sealgate/testing';
 import { boundMs } from '../harness/scale.ts';
+import { fabricRecords } from './fabric.ts';
+import { fabricFaults } from './faults/fabric.ts';
 import type { FaultKind, Scene } from './faults/fault.ts';
 import { processKilled, replicaFaults } from './faults/replicas.ts';
 import { postgresFaults } from './faults/postgres.ts';
@@ -34,9 +36,14 @@ export interface ChaosOptions {
   /** Names of faults; default: all. */
   readonly faults?: readonly string[];
   readonly surfaces?: readonly Surface[];
+  /** The folder of a running Fabric network, for the ledger peers; default: they write to the embedded ledger. */
+  readonly fabric?: string;
 }
 
-const FAULTS: readonly FaultKind[] = [...replicaFaults, ...redisFaults, ...postgresFaults, ...providerFaults];
+const FAULTS: readonly FaultKind[] = [
+  ...[...replicaFaults, ...redisFaults, ...postgresFaults],
+  ...[...providerFaults, ...fabricFaults],
+];
 
 const WARM_MS = 3_000;
 /** The short form shares its machine: more requests prove nothing, and take the CPU from what restarts. */
@@ -71,7 +78,7 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
   mkdirSync(dirname(historyFile), { recursive: true });
   const history = openHistory(historyFile);
   const random = randomOf(`chaos ${seed}`);
-  const site = await openSite(surfaces);
+  const site = await openSite(surfaces, options.fabric);
   const receiver = await openReceiver(site.certificates, history, random.fork('receiver'));
   try {
     const world = await makeWorld(site, receiver);
@@ -89,9 +96,10 @@ export async function runChaos(options: ChaosOptions): Promise<Report> {
       .catch((error: unknown) => Promise.reject(load.failure ?? error));
     const stored = STORED.filter((surface) => surfaces.includes(surface));
     const databases = Object.fromEntries(stored.map((surface) => [surface, site.databaseOf(surface)]));
-    const judged = await judge({ historyFile, databases });
+    const records = site.fabric === undefined ? [] : fabricRecords(site.fabric);
+    const judged = await judge({ historyFile, databases, records });
     return {
-      ...{ seed, commit: commit(), missing, historyFile, struck: run.struck },
+      ...{ seed, commit: commit(), missing, historyFile, struck: run.struck, options: optionsOf(options) },
       startedAt: new Date(startedMs).toISOString(),
       seconds: Math.round((nowMs() - startedMs) / 1000),
       totals: { ...meter.totals, ...totalsOf(run.struck), pushes: receiver.pushes },
@@ -217,8 +225,10 @@ async function readyAgain(run: Run, what: string): Promise<void> {
 /** A calm under load, then the end of every request, and of what the surfaces still have to do. */
 async function settle(run: Run): Promise<void> {
   const { load, client, site, history, receiver, options } = run;
+  client.giveUpAtMs = nowMs() + LAST_ANSWERS_WITHIN_MS;
   const goOn = await load.pause();
   await addHeld(site, history);
+  client.giveUpAtMs = Infinity;
   goOn();
   await delay(CALM_MS);
   client.giveUpAtMs = nowMs() + LAST_ANSWERS_WITHIN_MS;
@@ -250,6 +260,15 @@ function boundsOf({ struck, problems }: Run): Verdict[] {
     [READY, struck.length],
   ];
   return judged.map(([promise, many]) => ({ promise, judged: many, broken: problems.get(promise) ?? [] }));
+}
+
+function optionsOf({ seed, minutes, faults, surfaces, fabric }: ChaosOptions): string {
+  return [
+    `--seed ${seed} --minutes ${minutes}`,
+    ...(surfaces === undefined ? [] : [`--surfaces ${surfaces.join()}`]),
+    ...(faults === undefined ? [] : [`--faults ${faults.join()}`]),
+    ...(fabric === undefined ? [] : ['--fabric']),
+  ].join(' ');
 }
 
 function totalsOf(struck: readonly Struck[]): Record<string, number> {

@@ -12,11 +12,13 @@ import {
   type ThrowawayRedis,
 } from '@sealgate/testing';
 import { migrate } from '../harness/bundle.ts';
+import { realNetwork, type RealNetwork } from '../harness/fabric-real.ts';
 import { newDocumentKey, newServerSecret, newToken } from '../harness/new-secrets.ts';
 import { newNoteKey, type NoteKey } from '../harness/note-key.ts';
 import { ledgerOrigin } from '../harness/surface-setup.ts';
 import { certificatesIn, type Certificates } from './certificates.ts';
 import { audienceOf, consoleEnv, forwardsTo, operatorEnv, PEOPLE } from './console-settings.ts';
+import { FABRIC_TYPES, fabricEnv } from './fabric.ts';
 import type { Surface } from './history.ts';
 import { HOSTS, namesIn, redisByName, type Names } from './names.ts';
 import { prepareProvider, type SiteProvider } from './provider/site-provider.ts';
@@ -37,6 +39,8 @@ export interface Site {
   readonly redis: ThrowawayRedis;
   /** Undefined where no console runs. */
   readonly provider: SiteProvider | undefined;
+  /** Where the ledger peers write; undefined: to the embedded ledger. */
+  readonly fabric: RealNetwork | undefined;
   readonly names: Names;
   readonly certificates: Certificates;
   readonly noteKey: NoteKey;
@@ -48,6 +52,8 @@ export interface Site {
   serviceUrl(surface: Stored, servers?: string): string;
   /** Of the two ledger peers' callers. */
   readonly peerKeys: readonly [string, string];
+  /** The types of assets that ledger peers take. */
+  readonly assetTypes: readonly string[];
   stop(): Promise<void>;
 }
 
@@ -62,10 +68,11 @@ const DISK_MEBIBYTES = 8_192;
 const MANY = '1000000';
 
 const mapping = (channel: string) => ({ mappings: [{ type: 'asset', channel, chaincode: 'records' }] });
+const EMBEDDED_TYPES = ['asset'];
 export const PEER_CHANNEL = 'acme.main';
 
-/** Starts it, ready. */
-export async function openSite(surfaces: readonly Surface[] = SURFACES): Promise<Site> {
+/** Starts it, ready. `fabricFolder`: of a running network, which its ledger peers write to. */
+export async function openSite(surfaces: readonly Surface[] = SURFACES, fabricFolder?: string): Promise<Site> {
   const stored = STORED.filter((one) => surfaces.includes(one));
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-chaos-'));
   const opened: (() => unknown)[] = [() => rmSync(folder, { recursive: true, force: true })];
@@ -84,7 +91,9 @@ export async function openSite(surfaces: readonly Surface[] = SURFACES): Promise
       ? await prepareProvider({ folder, audiences: stored.map(audienceOf), people: PEOPLE })
       : undefined;
     opened.push(() => provider?.kill());
-    const parts = { folder, pair, disks, redis, provider, noteKey: newNoteKey(ledgerOrigin) };
+    const fabric = fabricFolder === undefined ? undefined : await realNetwork(fabricFolder);
+    opened.push(() => fabric?.close());
+    const parts = { folder, pair, disks, redis, provider, fabric, noteKey: newNoteKey(ledgerOrigin) };
     const site = siteOf(parts, await prepareReplicas(parts, stored), stop);
     opened.push(() => Promise.all(site.replicas.map((one) => one.process.kill().then(() => one.process.release()))));
     await provider?.start();
@@ -98,13 +107,14 @@ export async function openSite(surfaces: readonly Surface[] = SURFACES): Promise
   }
 }
 
-type Parts = Pick<Site, 'folder' | 'pair' | 'disks' | 'redis' | 'provider' | 'noteKey'>;
+type Parts = Pick<Site, 'folder' | 'pair' | 'disks' | 'redis' | 'provider' | 'fabric' | 'noteKey'>;
 type Made = Pick<Site, 'names' | 'certificates' | 'replicas' | 'peerKeys'>;
 
 function siteOf(parts: Parts, made: Made, stop: () => Promise<void>): Site {
   return {
     ...parts,
     ...made,
+    assetTypes: parts.fabric === undefined ? EMBEDDED_TYPES : FABRIC_TYPES,
     replicasOf: (surface) => made.replicas.filter((one) => one.surface === surface),
     databaseOf: (surface) => onPrimary(parts.pair, surface),
     serviceUrl: (surface, servers) => urlOf(parts.pair, surface, servers),
@@ -169,7 +179,7 @@ export const checkpointsOf = (folder: string, surface: string, index: number): s
   join(folder, `checkpoints-${surface}-${index}`);
 
 function commonEnv(
-  { folder, pair, redis, provider, noteKey }: Parts,
+  { folder, pair, redis, provider, fabric, noteKey }: Parts,
   names: Names,
   surface: Stored,
 ): Record<string, string> {
@@ -184,19 +194,23 @@ function commonEnv(
     STATE_DIR: stateDir,
     SERVER_SECRETS: newServerSecret(),
     LEDGER_ORIGIN: ledgerOrigin,
-    LEDGER_INTEGRATOR: 'true',
-    LEDGER_SIGNING_KEY: noteKey.signingKey,
     ADMIN_RATE_PER_SECOND: MANY,
     ADMIN_RATE_BURST: MANY,
     RATE_PER_SECOND: MANY,
     RATE_BURST: MANY,
+    ...(surface === 'ledger-peer' && fabric !== undefined ? fabricEnv(folder, fabric) : integrating(noteKey)),
     ...(provider === undefined ? {} : operatorEnv(provider, surface)),
   };
 }
 
+const integrating = ({ signingKey }: NoteKey): Record<string, string> => ({
+  LEDGER_INTEGRATOR: 'true',
+  LEDGER_SIGNING_KEY: signingKey,
+});
+
 function ownEnv(
   surface: Stored,
-  { folder, pair, certificates, peerKeys }: Parts & Pick<Made, 'certificates' | 'peerKeys'>,
+  { folder, pair, fabric, certificates, peerKeys }: Parts & Pick<Made, 'certificates' | 'peerKeys'>,
 ): Record<string, string> {
   switch (surface) {
     case 'ingest-gateway':
@@ -210,11 +224,13 @@ function ownEnv(
         TLS_KEY_FILE: certificates.keyFile,
       };
     case 'ledger-peer': {
+      const callers = { API_KEY_HASHES: peerKeys.map(sha256).join() };
+      if (fabric !== undefined) return callers;
       const mappingFile = join(folder, 'mapping.json');
       writeFileSync(mappingFile, JSON.stringify(mapping(PEER_CHANNEL)));
       return {
+        ...callers,
         MAPPING_FILE: mappingFile,
-        API_KEY_HASHES: peerKeys.map(sha256).join(),
         PUBLIC_LOG: PEER_CHANNEL,
         LOG_RATE_PER_SECOND: MANY,
         LOG_RATE_BURST: MANY,

@@ -56,7 +56,8 @@ export async function makeWorld(site: Site, receiver: Receiver): Promise<World> 
     networks: await twice('ingest-gateway', (number) => newNetwork(site, number)),
     environments: await twice('case-gate', (number) => newEnvironment(site, number === 1 ? 'live' : 'test')),
     organisations: await twice('risk-partner', (number) => newOrganisation(site, number)),
-    subscriptions: runs('ledger-peer') ? [await newSubscription(site, receiver)] : [],
+    // On Fabric, webhooks are pushed from its blocks: see the stories of it.
+    subscriptions: runs('ledger-peer') && site.fabric === undefined ? [await newSubscription(site, receiver)] : [],
   };
 }
 

@@ -4,8 +4,11 @@ import { connectClient, type PeerAddress } from '@sealgate/testing/fabric';
 export interface KeptRecord {
   readonly id: string;
   readonly type: string;
+  readonly owner: string | null;
   /** Canonical JSON, or its parsed value, as the contract returns it. */
   readonly data: unknown;
+  /** Likewise. */
+  readonly extra: unknown;
   readonly version: number;
   readonly transactionId: string;
 }

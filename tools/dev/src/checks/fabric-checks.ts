@@ -110,7 +110,9 @@ export function hasFabricCommands(env: NodeJS.ProcessEnv): boolean {
  * Starts a network in its own folder and on its own ports, runs the work, and stops the network in any case. Returns
  * the exit code if the network did not start (2: Fabric's commands are missing); the reason was printed.
  */
-async function withFabricNetwork<Result>(work: (network: FabricNetwork) => Promise<Result>): Promise<Result | number> {
+export async function withFabricNetwork<Result>(
+  work: (network: FabricNetwork) => Promise<Result>,
+): Promise<Result | number> {
   const folder = mkdtempSync(join(tmpdir(), 'sealgate-fabric-'));
   const data = join(folder, 'network');
   let code = MISSING_COMMANDS;

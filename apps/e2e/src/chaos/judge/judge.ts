@@ -12,7 +12,7 @@ import { internalErrors } from './internal-errors.ts';
 import { keptPromises } from './kept-promises.ts';
 import { KeyedWrites } from './keyed-writes.ts';
 import { leaks } from './leaks.ts';
-import { ledgerRecords } from './ledger-records.ts';
+import { ledgerRecords, type LedgerRecord } from './ledger-records.ts';
 import { loggedChecks } from './logged-checks.ts';
 import { notWritten } from './not-written.ts';
 import { oneAnswer } from './one-answer.ts';
@@ -28,6 +28,8 @@ export interface JudgeOptions {
   readonly historyFile: string;
   /** By surface, of a role that may read all tables. What has no database here is judged by its answers alone. */
   readonly databases: DatabaseUrls;
+  /** What is in a ledger elsewhere. */
+  readonly records?: AsyncIterable<LedgerRecord> | Iterable<LedgerRecord>;
 }
 
 /**
@@ -35,7 +37,7 @@ export interface JudgeOptions {
  * still waits for a worker counts as missing. One verdict for each promise; the run was good if none is broken.
  * @throws Error if a file or a database cannot be read.
  */
-export async function judge({ historyFile, databases: urls }: JudgeOptions): Promise<readonly Verdict[]> {
+export async function judge({ historyFile, databases: urls, records = [] }: JudgeOptions): Promise<readonly Verdict[]> {
   const writes = new KeyedWrites();
   const checks: readonly Check[] = [
     { line: (line, number) => writes.line(line, number), ...acknowledgedWrites(writes) },
@@ -60,6 +62,7 @@ export async function judge({ historyFile, databases: urls }: JudgeOptions): Pro
   try {
     const times = await readLines(historyFile, checks);
     for await (const record of ledgerRecords(databases)) for (const check of checks) check.record?.(record);
+    for await (const record of records) for (const check of checks) check.record?.(record);
     const verdicts: Verdict[] = [];
     for (const check of checks) verdicts.push(await check.close(databases));
     return verdicts.map((verdict) => ({ ...verdict, ...afterOf(verdict, times) }));

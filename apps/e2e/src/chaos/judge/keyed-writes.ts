@@ -216,7 +216,7 @@ export class KeyedWrites {
     const digest =
       placed === undefined
         ? digestOf(row.id, row.transactionId, content)
-        : receiptDigest(row.id, row.transactionId, row.leafHash, content);
+        : receiptDigest(row.id, row.transactionId, String(row.leafHash), content);
     const receipt = placed ?? named;
     return receipt && { receipt, isSame: row.data === null || receipt.digest === digest };
   }

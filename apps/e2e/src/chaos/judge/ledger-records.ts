@@ -2,7 +2,7 @@ import { hash } from 'node:crypto';
 import { canonical } from './canonical.ts';
 import type { Databases } from './databases.ts';
 
-/** A record as its row has it. */
+/** A record as its row, or the ledger elsewhere, has it. */
 export interface LedgerRecord {
   readonly channel: string;
   readonly network: string;
@@ -14,7 +14,8 @@ export interface LedgerRecord {
   readonly data: string | null;
   readonly extra: string | null;
   readonly transactionId: string;
-  readonly leafHash: string;
+  /** Undefined where the ledger has no tree. */
+  readonly leafHash: string | undefined;
   /** Of the columns by RFC 6962 and the format of our leaves; undefined where the content was erased. */
   readonly leafOfColumns: string | undefined;
 }

@@ -60,6 +60,8 @@ export function openClient(site: Site, history: History, meter: Meter): Client {
     };
     history.add(line);
     meter.record(line);
+    // A replica that is down refuses at once: asked without a pause, it would keep a core busy with refusals.
+    if (answer === undefined) await delay(FIRST_PAUSE_MS);
     return answer;
   };
   const client: Client = {

@@ -12,7 +12,7 @@ import { checkpointStep } from './watch.ts';
 
 /** How many do each thing at once. */
 const AT_ONCE = {
-  ...{ write: 10, deliver: 4, apply: 2, check: 20, sync: 1, job: 1, asset: 1, evidence: 1, page: 1 },
+  ...{ write: 10, deliver: 4, apply: 2, check: 20, sync: 2, job: 1, asset: 1, evidence: 1, page: 1 },
   ...{ operate: 3, intrude: 1 },
 } as const;
 

@@ -11,9 +11,10 @@ import type { Step } from './load.ts';
 /** Somebody who fetches the checkpoints of the gateway's and the ledger peer's channels. */
 export function checkpointStep(site: Site, history: History, networks: readonly Network[]): Step {
   const ofGateway = networks.flatMap(({ networkId }) => CHANNELS.map((name) => `${networkId}.${name}`));
+  const hasPeerLog = site.replicasOf('ledger-peer').length > 0 && site.fabric === undefined;
   const places = [
     ...ofGateway.map((channel) => ({ surface: 'ingest-gateway' as const, channel })),
-    ...(site.replicasOf('ledger-peer').length > 0 ? [{ surface: 'ledger-peer' as const, channel: PEER_CHANNEL }] : []),
+    ...(hasPeerLog ? [{ surface: 'ledger-peer' as const, channel: PEER_CHANNEL }] : []),
   ];
   return async (random) => {
     if (places.length === 0) return;
