@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { executeSql, postgresPair, until, type PostgresPair } from '@sealgate/testing';
+import { adminClient } from './harness/admin-client.ts';
 import { setupTimeoutMs } from './harness/contract-setup.ts';
 import { askGate, gateSetup, type GateSetup } from './harness/gate-setup.ts';
 import type { HttpAnswer } from './harness/http-exchange.ts';
@@ -47,11 +48,25 @@ async function assetWrite(): Promise<Write> {
   return (replica) => peers.ask('POST', '/api/assets', { body, headers, peer: peers.peers[replica]! });
 }
 
+/** By operators, who learn of a repetition that it is there already. */
+function networkAdding(): Promise<Write> {
+  const body = { networkId: `net-${randomUUID().slice(0, 8)}` };
+  const admins = gateway.gateways.map((one) => adminClient(one.admin, gateway.adminToken));
+  return Promise.resolve((replica) => admins[replica]!.send('POST', '/networks', body));
+}
+
+function venueAdding(): Promise<Write> {
+  const body = { venue_id: `v-${randomUUID().slice(0, 8)}`, name: 'Hall' };
+  return Promise.resolve((replica) => gates.admins[replica]!.send('POST', '/venues', body));
+}
+
 describe('while commits wait for a standby', () => {
   it.each([
     ['a record', recordWrite, 200],
     ['a case', caseOpening, 201],
     ['an asset', assetWrite, 200],
+    ['a network', networkAdding, 409],
+    ['a venue', venueAdding, 409],
   ])(
     '%s is not told to be there, by either replica; once the standby has it, it is',
     async (_what, prepare, status) => {

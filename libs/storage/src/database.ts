@@ -35,7 +35,7 @@ export interface Database extends Sql {
   /**
    * Runs `work` between BEGIN and COMMIT on one connection; `deadlineMs` covers all of it. When `work` throws, the
    * transaction is rolled back and the error is rethrown. The commit waits for the synchronous standby also where `work`
-   * wrote nothing, so that what it found may be told.
+   * wrote nothing, so that what it found may be told; so does the end of one that `work` refuses with a 409.
    *
    * @throws DatabaseUnavailableError with `sent: true` when the answer to COMMIT was lost.
    */

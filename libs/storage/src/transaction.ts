@@ -1,3 +1,4 @@
+import { AppError } from '@sealgate/errors';
 import { DatabaseUnavailableError, isPreparedElsewhere, statementFailure } from './database-errors.ts';
 import type { QueryOptions, Sql, Statement } from './sql.ts';
 import type { LeasedClient } from './bounded-client.ts';
@@ -22,7 +23,7 @@ const SERVER_MARGIN_MS = 1_000;
  * commit would wait for no standby; yet it may tell that another one's rows are there, which no standby has so far:
  * PostgreSQL shows them once that one's wait was cancelled. After this message it waits for everything before it.
  */
-const CONFIRM = "SELECT pg_logical_emit_message(true, 'sealgate', '')";
+const CONFIRM = "SELECT pg_logical_emit_message(true, 'sealgate', '')::text";
 const COMMIT = `${CONFIRM} WHERE pg_current_xact_id_if_assigned() IS NULL; COMMIT`;
 
 /**
@@ -49,7 +50,8 @@ export async function runTransaction<T>(
     await sql.settled();
   } catch (error) {
     sql.isOver = true;
-    await rollBack(client);
+    if (tellsOfRows(error, sql) && !options.isSnapshot) await confirmRefusal(client);
+    else await rollBack(client);
     throw error;
   }
   sql.isOver = true;
@@ -158,6 +160,14 @@ async function commit(client: LeasedClient, text: string): Promise<void> {
   }
   client.release();
 }
+
+/** A 409 says what is there already, such as what an attempt of unknown outcome made. */
+const tellsOfRows = (error: unknown, { firstFailure }: TransactionSql): boolean =>
+  error instanceof AppError && error.status === 409 && firstFailure === undefined;
+
+/** Rolls back, and returns once what the refusal tells of is on the synchronous standby. */
+const confirmRefusal = (client: LeasedClient): Promise<void> =>
+  commit(client, `ROLLBACK; ${CONFIRM}`).catch((error: unknown) => Promise.reject(withoutEffect(error)));
 
 async function rollBack(client: LeasedClient): Promise<void> {
   let isClean = false;

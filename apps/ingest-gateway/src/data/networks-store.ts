@@ -1,5 +1,5 @@
 import { searchText, tableList } from '@sealgate/paging';
-import type { Database, Sql } from '@sealgate/storage';
+import { confirmRows, type Database, type Sql } from '@sealgate/storage';
 import type { NetworkStore } from '../domain/manage-networks.ts';
 import type { Network, NetworkChange } from '../domain/network.ts';
 import type { Network as NetworkRow, Prisma, PrismaClient } from '../generated/prisma/client.ts';
@@ -33,7 +33,10 @@ export function networksStore(sql: Database, look: Sql = sql): NetworkStore {
       const prisma = await openPrisma();
       return prisma.$transaction(async (transaction) => {
         const [row] = await transaction.network.createManyAndReturn({ data, skipDuplicates: true });
-        if (row === undefined) return undefined;
+        if (row === undefined) {
+          await confirmRows(sqlOf(transaction));
+          return undefined;
+        }
         await also(sqlOf(transaction));
         return networkOf(row);
       });
