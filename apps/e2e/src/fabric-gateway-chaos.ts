@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { until } from '@sealgate/testing';
 import { contractSetup, setupTimeoutMs, type ContractSetup } from './harness/contract-setup.ts';
 import { freshTag, type FabricNetwork } from './harness/fabric-network.ts';
-import { connectionOf } from './harness/fabric-stage.ts';
+import { connectionOf, placesOf } from './harness/fabric-stage.ts';
 import { outOfReach } from './harness/installation.ts';
 import { acceptedTexts, batchOrders, checkReplays, startLoad } from './harness/load.ts';
 import { isFull } from './harness/scale.ts';
@@ -90,12 +90,8 @@ export function gatewayChaosStory(networkOf: () => FabricNetwork): void {
 
     async function expectKept(network: FabricNetwork, answers: readonly Answered[]): Promise<void> {
       const records = answers.flatMap((answer) => answer.records);
-      const places = [
-        { channel: `${tag}.main`, fabricChannel: network.mainChannel, prefix: `${tag}.main/` },
-        { channel: `${tag}.other`, fabricChannel: network.otherChannel, prefix: '' },
-      ];
-      for (const { channel, fabricChannel, prefix } of places) {
-        const expected = records.filter((record) => record.channel === channel);
+      for (const [name, { fabricChannel, prefix }] of Object.entries(placesOf(network, tag))) {
+        const expected = records.filter((record) => record.channel === `${tag}.${name}`);
         const kept = await network.reader.list(fabricChannel, prefix);
         for (const { id, transactionId } of expected) {
           expect(kept.get(prefix + id)).toMatchObject({ transactionId, version: 1 });

@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { RealNetwork } from '../harness/fabric-real.ts';
-import { connectionOf } from '../harness/fabric-stage.ts';
+import { connectionOf, placesOf } from '../harness/fabric-stage.ts';
 import { canonical, type Json } from './judge/canonical.ts';
 import type { LedgerRecord } from './judge/index.ts';
 
@@ -21,14 +21,11 @@ export function fabricEnv(folder: string, network: RealNetwork): Record<string, 
 }
 
 /** What is in the network for the judge, read by Fabric's own client: each record as often as it has versions. */
-export async function* fabricRecords({ reader, mainChannel, otherChannel }: RealNetwork): AsyncGenerator<LedgerRecord> {
-  const places = [
-    { channel: CHANNELS.asset, fabricChannel: mainChannel, prefix: `${CHANNELS.asset}/` },
-    { channel: CHANNELS.other, fabricChannel: otherChannel, prefix: '' },
-  ];
-  for (const { channel, fabricChannel, prefix } of places) {
+export async function* fabricRecords(network: RealNetwork): AsyncGenerator<LedgerRecord> {
+  for (const [name, { fabricChannel, prefix }] of Object.entries(placesOf(network, OWNER))) {
+    const channel = `${OWNER}.${name}`;
     let index = 0;
-    for (const found of (await reader.list(fabricChannel, prefix)).values()) {
+    for (const found of (await network.reader.list(fabricChannel, prefix)).values()) {
       const type = found.type.slice(prefix.length);
       // What the network wrote to see whether it works.
       if (!FABRIC_TYPES.includes(type)) continue;

@@ -40,10 +40,7 @@ export interface ChaosOptions {
   readonly fabric?: string;
 }
 
-const FAULTS: readonly FaultKind[] = [
-  ...[...replicaFaults, ...redisFaults, ...postgresFaults],
-  ...[...providerFaults, ...fabricFaults],
-];
+const FAULTS: readonly FaultKind[] = [replicaFaults, redisFaults, postgresFaults, providerFaults, fabricFaults].flat();
 
 const WARM_MS = 3_000;
 /** The short form shares its machine: more requests prove nothing, and take the CPU from what restarts. */

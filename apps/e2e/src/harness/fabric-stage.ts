@@ -55,6 +55,12 @@ export function connectionOf(network: FabricNetwork, tag: string, options: Stage
   };
 }
 
+/** Where a network that is reached by `connectionOf` has the records of our channels `<tag>.main` and `<tag>.other`. */
+export const placesOf = (network: FabricNetwork, tag: string): { readonly main: Place; readonly other: Place } => ({
+  main: { fabricChannel: network.mainChannel, prefix: `${tag}.main/` },
+  other: { fabricChannel: network.otherChannel, prefix: '' },
+});
+
 /** A contract that writes again whenever it is asked. */
 const COUNTING = {
   chaincode: 'basic',
@@ -109,8 +115,7 @@ export async function fabricStage(network: FabricNetwork, options: StageOptions 
     network,
     setup,
     tag,
-    main: { fabricChannel: network.mainChannel, prefix: `${tag}.main/` },
-    other: { fabricChannel: network.otherChannel, prefix: '' },
+    ...placesOf(network, tag),
     settled: () =>
       until(async () => (await unsettledOf(setup.peers)) === 0, {
         timeoutMs: 60_000,

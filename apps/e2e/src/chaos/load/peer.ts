@@ -21,11 +21,10 @@ export function peerSteps(
   let sent = 0;
   const sync: Step = async (random) => {
     const earlier = random.chance(0.2) ? answered.pick(random) : undefined;
-    if (earlier !== undefined)
-      return void (await client.insist(
-        random.chance(0.7) ? earlier : withOther(earlier, assetsOf(random, -1)),
-        random,
-      ));
+    if (earlier !== undefined) {
+      const again = random.chance(0.7) ? earlier : withOther(earlier, assetsOf(random, -1));
+      return void (await client.insist(again, random));
+    }
     const assets = assetsOf(random, (sent += 1));
     const asking = writing(random.pick(callers), `a-${random.text(20)}`, assets);
     if (random.chance(0.2)) await Promise.all([client.ask(asking, 0), client.ask(asking, 1)]);
